@@ -79,6 +79,17 @@ static int fill_image(struct making *m, const struct cs_catalog_folder *folder, 
     return rc;
 }
 
+const struct cs_store_image *cs_catalog_image(const struct cs_catalog *catalog, const char *id)
+{
+    /* `shown` is the first member. */
+    const struct cs_store_catalog *c = (const struct cs_store_catalog *)catalog;
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&c->by_id, cs_map_text(id), &step)) != CS_MAP_NONE;)
+        if (strcmp(c->known.at[i]->image.id, id) == 0)
+            return &c->known.at[i]->image;
+    return NULL;
+}
+
 static int image_of(struct making *m, const struct cs_catalog_folder *folder,
                     const struct cs_store_image **out)
 {
@@ -146,7 +157,7 @@ static int add_folder(struct making *m, struct cs_catalog_folder *folder)
     char name[256];
     struct cs_catalog_file file;
     int rc = 0;
-    bool has_profile = false;
+    bool has_profile = false, is_first = !cs_catalog_image(&m->c->shown, folder->id);
     for (uint64_t i = 0; rc == 0 && i < folder->n_profiles; i++) {
         if (!cs_catalog_take_profile(&folder->profiles, name, &file))
             return cs_fail(m->err, EBADMSG, "%s/.catalog makes no sense: remove it", m->path);
@@ -166,7 +177,7 @@ static int add_folder(struct making *m, struct cs_catalog_folder *folder)
     rc = image ? 0 : image_of(m, folder, &image);
     struct cs_catalog_image *added = rc == 0 ? cs_array_add(&m->c->images) : NULL;
     if (added)
-        *added = (struct cs_catalog_image){m->epoch, image, folder->has_names};
+        *added = (struct cs_catalog_image){m->epoch, image, folder->has_names, is_first};
     return rc == 0 && !added ? no_memory(m->err) : rc;
 }
 
@@ -213,8 +224,6 @@ int cs_store_catalog(struct cs_store *store, const struct cs_catalog **out, stru
 {
     struct cs_store_listing listing;
     *out = NULL;
-    if (store->mode == CS_STORE_WRITE)
-        cs_store_refresh(store);
     if (store->catalog) {
         *out = &store->catalog->shown;
         return 0;

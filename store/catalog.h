@@ -10,7 +10,7 @@
  *         rc = cs_store_load_into(ref, &table, err);
  *
  * Order: epochs, images and files ascend by name, so that the same store gives the same report. Valid until the handle
- * writes, sees other epochs or is closed; a handle that is open for writing makes a new one each time. */
+ * writes, sees other epochs, is refreshed or closed. */
 #ifndef CS_STORE_CATALOG_H
 #define CS_STORE_CATALOG_H
 
@@ -20,6 +20,7 @@ struct cs_catalog_image {
     const char *epoch;
     const struct cs_store_image *image;
     bool has_names; /* cs_store_name gave it some in this epoch */
+    bool is_first;  /* no earlier epoch has it */
 };
 
 struct cs_catalog {
@@ -33,6 +34,9 @@ struct cs_catalog {
 int cs_store_catalog(struct cs_store *store, const struct cs_catalog **out, struct cs_error *err);
 /* What others wrote meanwhile is to be seen: the next catalogue is made anew. */
 void cs_store_refresh(struct cs_store *store);
+
+/* By its id, as the first epoch describes it; NULL: there is none. */
+const struct cs_store_image *cs_catalog_image(const struct cs_catalog *catalog, const char *id);
 
 /* All members that are set must fit; all-zero is every profile. */
 struct cs_query {

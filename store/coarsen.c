@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/coarsen.h"
 
+#include "store/catalog.h"
 #include "store/catalog_kept.h"
 #include "store/file.h"
 #include "store/merge_file.h"
@@ -28,12 +29,6 @@ struct cs_table *cs_store_intervals_coarser(struct cs_table *intervals, uint64_t
     return coarser;
 }
 
-struct pass {
-    struct cs_store *store;
-    uint64_t bytes, length_ms; /* length 0: only measure */
-    struct cs_error *err;
-};
-
 static int coarsen_file(const char *path, uint64_t length_ms, struct cs_error *err)
 {
     struct cs_store_profile_file file;
@@ -53,35 +48,39 @@ static int coarsen_file(const char *path, uint64_t length_ms, struct cs_error *e
     return rc;
 }
 
-static int visit(const struct cs_store_profile_ref *ref, void *arg)
+/* All interval profiles of the current epoch: measured, and where `length_ms` isn't 0, coarsened. */
+static int pass(struct cs_store *store, uint64_t length_ms, uint64_t *bytes, struct cs_error *err)
 {
-    struct pass *pass = arg;
-    struct stat st;
-    if (ref->kind != CS_KIND_INTERVALS || strcmp(ref->epoch, pass->store->epoch) != 0)
-        return 0;
-    if (stat(ref->file, &st) == 0)
-        pass->bytes += (uint64_t)st.st_size;
-    return pass->length_ms ? coarsen_file(ref->file, pass->length_ms, pass->err) : 0;
+    const struct cs_query query = {.kind = CS_KIND_INTERVALS, .epoch = store->epoch};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    int rc = cs_store_catalog(store, &catalog, err);
+    *bytes = 0;
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
+        struct stat st;
+        if (stat(ref->file, &st) == 0)
+            *bytes += (uint64_t)st.st_size;
+        rc = length_ms ? coarsen_file(ref->file, length_ms, err) : 0;
+    }
+    return rc;
 }
 
 int cs_store_interval_bytes(struct cs_store *store, uint64_t *bytes, struct cs_error *err)
 {
-    struct pass pass = {.store = store, .err = err};
-    int rc = cs_store_each(store, visit, &pass, err);
-    *bytes = pass.bytes;
-    return rc;
+    return pass(store, 0, bytes, err);
 }
 
 int cs_store_coarsen(struct cs_store *store, uint64_t length_ms, struct cs_error *err)
 {
-    struct pass pass = {.store = store, .length_ms = length_ms, .err = err};
+    uint64_t bytes;
     struct cs_store_pathname epoch;
     int rc = cs_store_pathname_join(&epoch, err, "%s/%s", store->path, store->epoch);
     int lock = rc == 0 ? cs_store_lock(epoch.text, err) : rc;
     if (lock < 0)
         return lock;
     cs_catalog_drop(epoch.text);
-    rc = cs_store_each(store, visit, &pass, err);
+    rc = pass(store, length_ms, &bytes, err);
+    cs_store_refresh(store);
     cs_store_unlock(lock);
     return rc;
 }

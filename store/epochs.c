@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Epochs' names begin with their time; those of one second and host end in -2, -3, ..., -10: strverscmp is their
  * order. What isn't seen isn't opened. */
+#include "store/base/array.h"
 #include "store/catalog.h"
 #include "store/file.h"
 #include "store/layout.h"
@@ -19,35 +20,56 @@ static int newest_first(const void *a, const void *b)
     return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-static int visit_epoch(const struct cs_store *store, const char *name,
-                       int (*visit)(const char *epoch, const char *meta, void *arg), void *arg,
-                       struct cs_error *err)
+/* A stranger's directory is no epoch. What can't be read has no text. */
+static int add_epoch(struct cs_store *store, const char *name, struct cs_error *err)
 {
     struct cs_store_pathname path;
     struct cs_store_profile_file file;
     struct cs_table *facts = NULL;
     struct cs_error unread = {0};
     int rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, name);
-    if (rc < 0 || access(path.text, F_OK) < 0) /* a stranger's directory */
+    if (rc < 0 || access(path.text, F_OK) < 0)
         return rc;
-    if (cs_store_file_load(path.text, &file, &facts, &unread) < 0)
-        return visit(name, "", arg);
-    rc =
-        visit(name, cs_schema_equal(&file.schema, &cs_schema_facts) ? cs_store_fact(facts, "meta") : "", arg);
+    const char *meta = cs_store_file_load(path.text, &file, &facts, &unread) == 0 &&
+                               cs_schema_equal(&file.schema, &cs_schema_facts)
+                           ? cs_store_fact(facts, "meta")
+                           : "";
+    struct cs_store_epoch epoch = {strdup(name), strdup(meta)};
     cs_table_close(facts);
-    return rc;
+    if (epoch.name && epoch.meta &&
+        cs_array_room(store->epochs, store->n_epochs, store->epochs_capacity) == 0) {
+        store->epochs[store->n_epochs++] = epoch;
+        return 0;
+    }
+    free((char *)epoch.name);
+    free((char *)epoch.meta);
+    return cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", store->path);
 }
 
-int cs_store_each_epoch(struct cs_store *store, int (*visit)(const char *epoch, const char *meta, void *arg),
-                        void *arg, struct cs_error *err)
+void cs_store_epochs_forget(struct cs_store *store)
+{
+    for (size_t i = 0; i < store->n_epochs; i++) {
+        free((char *)store->epochs[i].name);
+        free((char *)store->epochs[i].meta);
+    }
+    free(store->epochs);
+    store->epochs = NULL;
+    store->n_epochs = store->epochs_capacity = 0;
+}
+
+int cs_store_epochs(struct cs_store *store, const struct cs_store_epoch **out, size_t *n,
+                    struct cs_error *err)
 {
     struct cs_store_listing listing;
     int rc = cs_store_directory_list(store->path, &listing, err);
+    cs_store_epochs_forget(store);
     if (rc == 0 && listing.n)
         qsort(listing.names, listing.n, sizeof *listing.names, newest_first);
     for (size_t i = 0; rc == 0 && i < listing.n; i++)
-        rc = visit_epoch(store, listing.names[i], visit, arg, err);
+        rc = add_epoch(store, listing.names[i], err);
     cs_store_listing_fini(&listing);
+    *out = store->epochs;
+    *n = rc == 0 ? store->n_epochs : 0;
     return rc;
 }
 

@@ -41,8 +41,7 @@ int cs_store_select(struct cs_store *store, const struct cs_query *query, struct
         cs_table_close(*out);
         *out = NULL;
     }
-    if (*out && cs_table_rows(*out))
-        (void)cs_table_row(*out, 0); /* sorted now: a later reader may be a thread */
+    cs_table_sort(*out); /* a later reader may be a thread */
     if (head)
         *head = sums;
     return rc;

@@ -60,6 +60,7 @@ void cs_store_close(struct cs_store *store)
     cs_store_batch_end(store);
     keep_catalog(store);
     cs_store_refresh(store);
+    cs_store_epochs_forget(store);
     for (size_t i = 0; i < store->n_only; i++)
         free(store->only[i]);
     free(store->only);
@@ -155,7 +156,7 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
 }
 
 /* Locks the current epoch; the lock's descriptor or a negative errno. */
-static int lock_epoch(const struct cs_store *store, struct cs_error *err)
+static int lock_epoch(struct cs_store *store, struct cs_error *err)
 {
     struct cs_store_pathname path;
     if (!store->epoch[0])
@@ -163,8 +164,10 @@ static int lock_epoch(const struct cs_store *store, struct cs_error *err)
     int rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, store->epoch);
     if (rc == 0)
         rc = cs_store_lock(path.text, err);
-    if (rc >= 0)
+    if (rc >= 0) {
         cs_catalog_drop(path.text);
+        cs_store_refresh(store);
+    }
     if (rc == -ENOENT)
         cs_fail(err, ENOENT, "the epoch %s is gone from the store %s: somebody removed it; start a new one",
                 store->epoch, store->path);

@@ -38,7 +38,7 @@
  *
  *      function                                  beside a reader   beside a writer (process or thread)
  *      cs_store_merge*, _name, _count, _epoch    yes               yes (advisory lock an epoch)
- *      cs_store_each*, _load*, _names, _counter  yes               yes
+ *      _catalog, _select, _load*, _names, _counter yes               yes
  *      cs_store_gc, _combine, _coarsen           yes               yes
  *
  * One handle (struct cs_store) belongs to one thread at a time.
@@ -132,16 +132,19 @@ int cs_store_name(struct cs_store *store, const struct cs_store_image *image, ui
 int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err);
 
-/* Names of the epochs, newest first, each with the text that cs_store_epoch was given ("" where there is none, or
- * none that can be read). Stops at the first non-zero return of `visit`, and returns that. */
-int cs_store_each_epoch(struct cs_store *store, int (*visit)(const char *epoch, const char *meta, void *arg),
-                        void *arg, struct cs_error *err);
+/* Names of all epochs, newest first, each with the text that cs_store_epoch was given ("" where there is none, or
+ * none that can be read). The handle's, until it is closed or asked again. */
+struct cs_store_epoch {
+    const char *name, *meta;
+};
+int cs_store_epochs(struct cs_store *store, const struct cs_store_epoch **out, size_t *n,
+                    struct cs_error *err);
 /* From now on what is read through this handle is of these epochs only: walks, names, counters, meta. n = 0:
  * of all again. */
 int cs_store_see_only(struct cs_store *store, const char *const *epochs, size_t n, struct cs_error *err);
 bool cs_store_sees(const struct cs_store *store, const char *epoch);
 
-/* A profile as found while walking; pointers are valid during the callback. */
+/* A profile as store/catalog.h lists it. */
 struct cs_store_profile_ref {
     const char *epoch;
     const struct cs_store_image *image;
@@ -153,18 +156,6 @@ struct cs_store_profile_ref {
     const uint8_t *bytes;  /* all of the file, where the catalogue holds it: for cs_store_load */
     uint64_t n_bytes;
 };
-/* Calls `visit` for each profile of every epoch (headers only are read); stops at its first non-zero return
- * and returns that. A damaged file makes the walk fail with a sentence that names it. */
-int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
-                  void *arg, struct cs_error *err);
-/* The same for the profiles of one image: the others' files are not opened. */
-int cs_store_each_of(struct cs_store *store, const char *image_id,
-                     int (*visit)(const struct cs_store_profile_ref *ref, void *arg), void *arg,
-                     struct cs_error *err);
-/* Calls `visit` for each image of every epoch (once an epoch), those too that have no profile: contexts name them. */
-int cs_store_each_image(struct cs_store *store,
-                        int (*visit)(const char *epoch, const struct cs_store_image *image, void *arg),
-                        void *arg, struct cs_error *err);
 /* Reads a profile's table. The caller closes it. */
 int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err);
 /* Names given with cs_store_name, over all epochs, ascending by offset. */

@@ -12,9 +12,13 @@ struct cs_store {
     char epoch[128]; /* "" = none started */
     char **only;     /* epochs that readings see; NULL = all */
     size_t n_only;
+    struct cs_store_epoch *epochs;
+    size_t n_epochs, epochs_capacity;
     struct cs_store_catalog *catalog; /* NULL: not asked for yet */
     bool batch;
     struct cs_store_unsynced unsynced; /* directories of this batch */
 };
+
+void cs_store_epochs_forget(struct cs_store *store);
 
 #endif

@@ -13,38 +13,6 @@
 #include <errno.h>
 #include <string.h>
 
-int cs_store_each_of(struct cs_store *store, const char *image_id,
-                     int (*visit)(const struct cs_store_profile_ref *ref, void *arg), void *arg,
-                     struct cs_error *err)
-{
-    const struct cs_catalog *catalog;
-    const struct cs_store_profile_ref *ref;
-    const struct cs_query query = {.image_id = image_id};
-    err->code = 0;
-    int rc = cs_store_catalog(store, &catalog, err);
-    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));)
-        rc = visit(ref, arg);
-    return rc;
-}
-
-int cs_store_each(struct cs_store *store, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
-                  void *arg, struct cs_error *err)
-{
-    return cs_store_each_of(store, NULL, visit, arg, err);
-}
-
-int cs_store_each_image(struct cs_store *store,
-                        int (*visit)(const char *epoch, const struct cs_store_image *image, void *arg),
-                        void *arg, struct cs_error *err)
-{
-    const struct cs_catalog *catalog;
-    err->code = 0;
-    int rc = cs_store_catalog(store, &catalog, err);
-    for (size_t i = 0; rc == 0 && i < catalog->n_images; i++)
-        rc = visit(catalog->images[i].epoch, catalog->images[i].image, arg);
-    return rc;
-}
-
 /* Rows are read as their kind's struct: never those of other columns. */
 int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err)
 {

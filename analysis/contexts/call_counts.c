@@ -4,6 +4,7 @@
 #include "analysis/contexts/functions.h"
 #include "image/code.h"
 #include "store/base/array.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <math.h>
@@ -127,14 +128,6 @@ static int add_through_stub(struct counting *c, size_t call, uint32_t from)
     return all > 0 ? 0 : add_pair(c, from, stub->procedure, &f->list[call], 1);
 }
 
-static const struct cs_store_image *image_with(const struct cs_calls *calls, const char *id)
-{
-    for (size_t i = 0; i < calls->images->n; i++)
-        if (strcmp(calls->images->at[i].id, id) == 0)
-            return &calls->images->at[i];
-    return NULL;
-}
-
 static int find_calls(struct counting *c)
 {
     struct cs_image_code *code = NULL;
@@ -146,7 +139,8 @@ static int find_calls(struct counting *c)
         if (!to->start || e->to != to->start || from->stub || !(e->flow > 0))
             continue;
         if (from->procedure == to->procedure) {
-            const struct cs_store_image *image = image_with(c->calls, c->flow->images[e->image]);
+            const struct cs_store_image *image =
+                cs_catalog_image(c->calls->catalog, c->flow->images[e->image]);
             if (open != e->image) {
                 cs_image_close(code);
                 code = NULL;

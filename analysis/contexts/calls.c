@@ -4,6 +4,7 @@
 #include "analysis/contexts/functions.h"
 
 #include "store/base/array.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +19,7 @@ struct one_label { /* a tree, and where its chains are put */
 
 struct loading {
     const struct cs_calls_wanted *wanted;
-    struct cs_calls *calls;
     CS_ARRAY(struct one_label) labels;
-    struct cs_error *err;
 };
 
 static struct one_label *tree_of(struct loading *l, const char *label)
@@ -37,22 +36,28 @@ static struct one_label *tree_of(struct loading *l, const char *label)
     return one->contexts ? one : NULL;
 }
 
-static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
+static int take_profile(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_error *err)
 {
-    struct loading *l = arg;
-    char event[64];
-    if (!cs_contexts_of(ref, event) || strcmp(event, l->wanted->event) != 0 ||
-        (l->wanted->label && !cs_store_label_is(ref->head->label, l->wanted->label)) ||
-        (l->wanted->epoch && strcmp(l->wanted->epoch, ref->epoch) != 0))
-        return 0;
     struct one_label *one = tree_of(l, ref->head->label);
     struct cs_table *table = NULL;
-    int rc =
-        one ? cs_store_load(ref, &table, l->err) : cs_fail(l->err, ENOMEM, "out of memory for call contexts");
+    int rc = one ? cs_store_load(ref, &table, err) : cs_fail(err, ENOMEM, "out of memory for call contexts");
     if (rc == 0 &&
         (cs_contexts_take(one->contexts, table) < 0 || cs_contexts_fold(one->contexts, NODES_MAX) < 0))
-        rc = cs_fail(l->err, ENOMEM, "out of memory for the contexts of %s", ref->file);
+        rc = cs_fail(err, ENOMEM, "out of memory for the contexts of %s", ref->file);
     cs_table_close(table);
+    return rc;
+}
+
+static int take_profiles(struct loading *l, struct cs_store *store, const struct cs_catalog **catalog,
+                         struct cs_error *err)
+{
+    const struct cs_query query = {.label = l->wanted->label, .epoch = l->wanted->epoch};
+    const struct cs_store_profile_ref *ref;
+    char event[64];
+    int rc = cs_store_catalog(store, catalog, err);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(*catalog, &query, &at));)
+        if (cs_contexts_of(ref, event) && strcmp(event, l->wanted->event) == 0)
+            rc = take_profile(l, ref, err);
     return rc;
 }
 
@@ -61,8 +66,9 @@ int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *want
 {
     struct cs_calls_wanted all = *wanted;
     all.by_label = false;
-    struct loading l = {.wanted = &all, .err = err};
-    int rc = tree_of(&l, "") ? cs_store_each(store, take_profile, &l, err)
+    struct loading l = {.wanted = &all};
+    const struct cs_catalog *catalog;
+    int rc = tree_of(&l, "") ? take_profiles(&l, store, &catalog, err)
                              : cs_fail(err, ENOMEM, "out of memory for call contexts");
     *out = rc == 0 ? l.labels.at[0].contexts : NULL;
     if (*out)
@@ -71,26 +77,6 @@ int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *want
         cs_contexts_close(l.labels.at[0].contexts);
     cs_array_free(&l.labels);
     return rc;
-}
-
-static int keep_image(const char *epoch, const struct cs_store_image *image, void *arg)
-{
-    struct loading *l = arg;
-    struct cs_call_images *images = l->calls->images;
-    (void)epoch;
-    if (image->kind == CS_IMAGE_CONTEXTS)
-        return 0;
-    for (size_t i = 0; i < images->n; i++)
-        if (strcmp(images->at[i].id, image->id) == 0)
-            return 0;
-    if (cs_array_room(images->at, images->n, images->capacity) < 0)
-        return cs_fail(l->err, ENOMEM, "out of memory for the images of a store");
-    struct cs_store_image *own = &images->at[images->n++];
-    *own = *image;
-    own->path = strdup(image->path);
-    own->build_id = strdup(image->build_id);
-    return own->path && own->build_id ? 0
-                                      : cs_fail(l->err, ENOMEM, "out of memory for the images of a store");
 }
 
 /* The contexts of one label as functions, below `top`. */
@@ -183,20 +169,15 @@ static int ascending(const void *left, const void *right)
 int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
                   struct cs_error *err)
 {
-    struct loading l = {.wanted = wanted, .calls = calls, .err = err};
+    struct loading l = {.wanted = wanted};
     *calls = (struct cs_calls){.tree = cs_contexts_open(),
-                               .images = calloc(1, sizeof *calls->images),
                                .keys = cs_table_open(&cs_schema_stacks),
                                .names = cs_table_open(&cs_schema_stacks)};
     int rc = 0;
-    if (!calls->tree || !calls->images || !calls->keys || !calls->names ||
-        cs_contexts_image(calls->tree, "inlined") < 0 || cs_call_function_number(calls, NULL, "", 0, 0) < 0)
+    if (!calls->tree || !calls->keys || !calls->names || cs_contexts_image(calls->tree, "inlined") < 0 ||
+        cs_call_function_number(calls, NULL, "", 0, 0) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
-    rc = rc < 0 ? rc : cs_store_each(store, take_profile, &l, err);
-    if (rc == 0 &&
-        (l.labels.n ||
-         wanted->images)) /* the images may move while they are gathered: nothing points at them yet */
-        rc = cs_store_each_image(store, keep_image, &l, err);
+    rc = rc < 0 ? rc : take_profiles(&l, store, &calls->catalog, err);
     for (size_t i = 0; rc == 0 && i < l.labels.n; i++) {
         int64_t top = CS_CONTEXTS_ROOT;
         if (wanted->by_label) {
@@ -221,13 +202,6 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
 
 void cs_calls_close(struct cs_calls *calls)
 {
-    for (size_t i = 0; calls->images && i < calls->images->n; i++) {
-        free((char *)(uintptr_t)calls->images->at[i].path);
-        free((char *)(uintptr_t)calls->images->at[i].build_id);
-    }
-    if (calls->images)
-        free(calls->images->at);
-    free(calls->images);
     free(calls->functions);
     free(calls->by_start);
     free(calls->by_key);

@@ -46,7 +46,6 @@ struct cs_call_function {
 struct cs_calls_wanted { /* NULL = all */
     const char *event;   /* never NULL */
     const char *label, *epoch;
-    bool images;   /* also where there are no chains: for call_counts.h */
     bool keys;     /* for cs_calls_node */
     bool inlines;  /* inlined functions are frames: reads debug information */
     bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
@@ -62,10 +61,10 @@ struct cs_calls {
     struct cs_contexts *tree;
     struct cs_call_function *functions;
     uint32_t n_functions, capacity;
-    uint32_t *by_start; /* functions by start: for cs_calls_of_procedure */
-    uint64_t total;     /* samples that have a chain */
-    struct cs_call_images *images;
-    struct cs_call_key *by_key; /* ascending, with wanted.keys */
+    uint32_t *by_start;               /* functions by start: for cs_calls_of_procedure */
+    uint64_t total;                   /* samples that have a chain */
+    const struct cs_catalog *catalog; /* the store's, which must stay open: functions' images are there */
+    struct cs_call_key *by_key;       /* ascending, with wanted.keys */
     size_t n_keys, keys_capacity;
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
     char trouble[512];             /* why an image has no names of its own file; "" = none */

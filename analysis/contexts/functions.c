@@ -7,6 +7,7 @@
 #include "image/code.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -54,13 +55,12 @@ int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_im
                                 const char *linkage, uint64_t start, uint64_t declared)
 {
     char key[64];
-    size_t place = image ? (size_t)(image - calls->images->at) + 1 : 0;
     int64_t name = cs_table_text(calls->names, linkage);
     if (name < 0)
         return -ENOMEM;
     /* Two procedures of a name are two functions; an inlined one (start 0) is the first that is declared where it is. */
     for (unsigned same = 0;; same++) {
-        snprintf(key, sizeof key, "%zu %u %" PRId64, place, same, name);
+        snprintf(key, sizeof key, "%p %u %" PRId64, (const void *)image, same, name);
         int64_t number = cs_table_text(calls->keys, key);
         if (number < 0)
             return -ENOMEM;
@@ -131,19 +131,11 @@ static int name_offset(struct naming *n, uint64_t offset)
     return rc;
 }
 
-static const struct cs_store_image *image_of(const struct cs_calls *calls, const char *id)
-{
-    for (size_t i = 0; i < calls->images->n; i++)
-        if (strcmp(calls->images->at[i].id, id) == 0)
-            return &calls->images->at[i];
-    return NULL;
-}
-
 static int open_code(struct naming *n, struct cs_store *store, const char *id, struct cs_error *err)
 {
     cs_image_close(n->code);
     n->code = NULL;
-    n->image = *id ? image_of(n->calls, id) : NULL;
+    n->image = *id ? cs_catalog_image(n->calls->catalog, id) : NULL;
     int rc = n->image ? cs_image_open(n->image, store, &n->code, err) : 0;
     if (rc == 0 && n->code && !*n->calls->trouble && !*n->image->build_id && n->image->kind == CS_IMAGE_ELF)
         snprintf(n->calls->trouble, sizeof n->calls->trouble, "%s", cs_image_trouble(n->code));

@@ -7,11 +7,6 @@
 
 #include <stddef.h>
 
-struct cs_call_images { /* those that contexts name */
-    struct cs_store_image *at;
-    size_t n, capacity;
-};
-
 struct cs_call_frames {  /* of one (image, offset) */
     uint32_t *functions; /* outermost first; the first is the procedure, the others were inlined */
     unsigned n;

@@ -3,6 +3,7 @@
 #include "analysis/culprit/model.h"
 
 #include "store/base/array.h"
+#include "store/catalog.h"
 #include "store/merged.h"
 #include "store/table/burst_schemas.h"
 
@@ -50,12 +51,8 @@ int cs_culprit_time_event(const char *name)
 
 /* The best; of equals the one whose name comes first, so that the order of files doesn't matter. Of counted events of one
  * kind likewise: they count different things, and aren't added. */
-static int choose(const struct cs_store_profile_ref *ref, void *arg)
+static void choose(struct loading *l, const char *event)
 {
-    struct loading *l = arg;
-    const char *event = ref->head->event;
-    if (ref->kind != CS_KIND_POINTS)
-        return 0;
     unsigned order;
     enum cs_counted kind = cs_counted_kind(event, &order);
     if (kind < CS_N_COUNTED) {
@@ -65,14 +62,11 @@ static int choose(const struct cs_store_profile_ref *ref, void *arg)
             snprintf(k->event, sizeof k->event, "%s", event);
         }
     }
-    if (l->event)
-        return 0;
-    int rank = cs_culprit_time_event(event);
+    int rank = l->event ? 0 : cs_culprit_time_event(event);
     if (rank > l->rank || (rank && rank == l->rank && strcmp(event, l->e->event) < 0)) {
         l->rank = rank;
         snprintf(l->e->event, sizeof l->e->event, "%s", event);
     }
-    return 0;
 }
 
 static struct counted_epoch *epoch_of(struct loading *l, const char *name)
@@ -112,21 +106,37 @@ static int take_points(struct loading *l, const struct cs_store_profile_ref *ref
     return cs_store_load_into(ref, &l->e->events[kind].table, l->err);
 }
 
-static int visit(const struct cs_store_profile_ref *ref, void *arg)
+static int load_points(struct loading *l, struct cs_store *store, const char *image_id)
 {
-    struct loading *l = arg;
-    struct cs_culprit_evidence *e = l->e;
-    if (ref->kind == CS_KIND_POINTS)
-        return take_points(l, ref);
-    if (!strcmp(ref->head->event, "burst-memory"))
-        return cs_store_load_into(ref, &e->memory, l->err);
-    if (!strcmp(ref->head->event, "burst-branches"))
-        return cs_store_load_into(ref, &e->branches, l->err);
-    if (!strcmp(ref->head->event, "burst-lines"))
-        return cs_store_load_into(ref, &e->lines, l->err);
-    if (!strcmp(ref->head->event, "burst-footprints"))
-        return cs_store_load_into(ref, &e->footprints, l->err);
-    return 0;
+    const struct cs_query points = {.kind = CS_KIND_POINTS, .image_id = image_id};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    int rc = cs_store_catalog(store, &catalog, l->err);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &points, &at));)
+        choose(l, ref->head->event);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &points, &at));)
+        rc = take_points(l, ref);
+    return rc;
+}
+
+static int load_bursts(struct cs_culprit_evidence *e, struct cs_store *store, const char *image_id,
+                       struct cs_error *err)
+{
+    const struct {
+        enum cs_kind kind;
+        const char *event;
+        struct cs_table **table;
+    } bursts[] = {{CS_KIND_MEMORY, "burst-memory", &e->memory},
+                  {CS_KIND_BRANCHES, "burst-branches", &e->branches},
+                  {CS_KIND_CODE_LINES, "burst-lines", &e->lines},
+                  {CS_KIND_FOOTPRINTS, "burst-footprints", &e->footprints}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof bursts / sizeof *bursts; i++) {
+        const struct cs_query query = {
+            .kind = bursts[i].kind, .image_id = image_id, .event = bursts[i].event};
+        rc = cs_store_select(store, &query, bursts[i].table, NULL, err);
+    }
+    return rc;
 }
 
 /* Lines of code that ran in at least every twentieth burst of those that saw the most-seen line: what runs
@@ -149,13 +159,11 @@ static void measure_code(struct cs_culprit_evidence *e)
     }
 }
 
-static int machine_of(const char *epoch, const char *json, void *machine)
+static bool machine_of(const char *json, struct cs_machine *machine)
 {
-    (void)epoch;
     json_t *meta = json_loads(json, 0, NULL);
     char *text = json_dumps(json_object_get(meta, "machine"), 0);
-    bool found =
-        text && cs_machine_from_json(text, machine) == 0 && ((struct cs_machine *)machine)->core_hz > 0;
+    bool found = text && cs_machine_from_json(text, machine) == 0 && machine->core_hz > 0;
     free(text);
     /* Imported from perf.data, and of another machine than this one, which can be measured. */
     const char *cpuid = json_string_value(json_object_get(meta, "cpuid"));
@@ -172,28 +180,33 @@ static int machine_of(const char *epoch, const char *json, void *machine)
 int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *recorded,
                                 struct cs_error *err)
 {
-    int rc = cs_store_each_meta(store, machine_of, out, err);
-    *recorded = rc > 0;
-    if (rc)
-        return rc > 0 ? 0 : rc;
+    const struct cs_store_epoch *epochs;
+    size_t n;
+    int rc = cs_store_epochs(store, &epochs, &n, err);
+    *recorded = false;
+    for (size_t i = 0; i < n && !*recorded; i++)
+        *recorded =
+            *epochs[i].meta && cs_store_sees(store, epochs[i].name) && machine_of(epochs[i].meta, out);
+    if (rc < 0 || *recorded)
+        return rc;
     cs_machine_detect(out);
     return cs_machine_measure(out, err);
 }
 
-static int burst_rate_of(const char *epoch, const char *json, void *rate_hz)
+/* The newest epoch says it for all. */
+static double burst_rate_hz(struct cs_store *store)
 {
-    (void)epoch;
-    json_t *meta = json_loads(json, 0, NULL);
-    *(double *)rate_hz = json_number_value(json_object_get(meta, "burst_rate_hz"));
+    const struct cs_store_epoch *epochs;
+    struct cs_error ignored;
+    size_t n, i = 0;
+    if (cs_store_epochs(store, &epochs, &n, &ignored) < 0)
+        return 0;
+    while (i < n && !(*epochs[i].meta && cs_store_sees(store, epochs[i].name)))
+        i++;
+    json_t *meta = i < n ? json_loads(epochs[i].meta, 0, NULL) : NULL;
+    double hz = json_number_value(json_object_get(meta, "burst_rate_hz"));
     json_decref(meta);
-    return 1; /* the newest says it for all */
-}
-
-/* A table is sorted when it is first read: now, so that threads may read it. */
-static void sort_rows(struct cs_table *table)
-{
-    if (table && cs_table_rows(table))
-        (void)cs_table_row(table, 0);
+    return hz;
 }
 
 /* What a sample of each counted event stands for. */
@@ -227,16 +240,17 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     struct loading l = {.e = e, .event = event, .err = err};
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
-    int rc = cs_store_each_of(store, image_id, choose, &l, err);
+    int rc = load_points(&l, store, image_id);
     if (rc == 0)
-        rc = cs_store_each_of(store, image_id, visit, &l, err);
+        rc = load_bursts(e, store, image_id, err);
     if (rc == 0)
         rc = cs_frequency_evidence_init(&e->flow, l.points, flow, image_id, err);
     cs_table_close(l.points);
     if (rc == 0)
         take_periods(&l);
     cs_array_free(&l.epochs);
-    if (rc == 0 && (rc = cs_store_each_meta(store, burst_rate_of, &e->burst_rate_hz, err)) >= 0)
+    e->burst_rate_hz = burst_rate_hz(store);
+    if (rc == 0)
         rc = cs_culprit_evidence_machine(store, &e->machine, &e->machine_recorded, err);
     if (rc) {
         cs_culprit_evidence_close(e);
@@ -247,11 +261,8 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     e->cycles_a_sample = strcmp(l.unit, "ns") ? period : period * 1e-9 * e->machine.core_hz;
     e->bursts = e->flow.edges->n_own > 0;
     measure_code(e);
-    struct cs_table *const tables[] = {e->memory, e->branches, e->lines, e->footprints};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        sort_rows(tables[i]);
-    for (int c = 0; c < CS_N_COUNTED; c++)
-        sort_rows(e->events[c].table);
+    for (int c = 0; c < CS_N_COUNTED; c++) /* threads may read them */
+        cs_table_sort(e->events[c].table);
     return 0;
 }
 

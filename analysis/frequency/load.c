@@ -5,6 +5,7 @@
 #include "image/code.h"
 #include "image/isa/decode.h"
 #include "store/base/array.h"
+#include "store/catalog.h"
 #include "store/table/burst_schemas.h"
 
 #include <errno.h>
@@ -53,16 +54,16 @@ static int read_edges(struct loading *l, const struct cs_store_profile_ref *ref,
 {
     int64_t image = image_index(l, ref->image->id);
     for (size_t i = 0; image >= 0 && i < cs_table_rows(table); i++) {
-        const uint64_t *row = cs_table_row(table, i);
-        const char *to = cs_table_string(table, row[1]);
+        const struct cs_edge_row *row = cs_table_at(table, i);
+        const char *to = cs_table_string(table, row->to_image);
         int64_t to_image = *to ? image_index(l, to) : image;
         struct cs_counted_edge one = {.image = (uint32_t)image,
                                       .to_image = (uint32_t)to_image,
-                                      .from = row[0],
-                                      .to = row[2],
-                                      .count = (double)row[3],
-                                      .bursts = (double)row[4],
-                                      .squares = (double)row[5]};
+                                      .from = row->from,
+                                      .to = row->to,
+                                      .count = (double)row->count,
+                                      .bursts = (double)row->bursts,
+                                      .squares = (double)row->squares};
         if (strcmp(ref->head->event, "path-ends") == 0) {
             one.ends = one.count;
             one.count = one.bursts = one.squares = 0;
@@ -79,12 +80,12 @@ static void find_edges(const struct loading *l, uint32_t image, struct cs_table 
 {
     struct cs_counted_edge keys[FOUND_TOGETHER];
     for (size_t i = 0; i < n; i++) {
-        const uint64_t *row = cs_table_row(table, first + i);
-        const char *to = cs_table_string(table, row[2]);
+        const struct cs_per_burst_edge_row *row = cs_table_at(table, first + i);
+        const char *to = cs_table_string(table, row->to_image);
         keys[i].image = image;
         keys[i].to_image = *to ? cs_edge_flow_image(l->t, to) : image;
-        keys[i].from = row[1];
-        keys[i].to = row[3];
+        keys[i].from = row->from;
+        keys[i].to = row->to;
     }
     edge_finder_find(&l->finder, keys, n, found);
 }
@@ -99,18 +100,18 @@ static int read_burst_edges(struct loading *l, const struct cs_store_profile_ref
     if (cs_array_reserve_in(w->rows, w->n + n, l->rows_capacity) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t *row = cs_table_row(table, i);
+        const struct cs_per_burst_edge_row *row = cs_table_at(table, i);
         size_t k = i % FOUND_TOGETHER;
         if (k == 0)
             find_edges(l, image, table, i, n - i < FOUND_TOGETHER ? n - i : FOUND_TOGETHER, found);
-        if (!run || run->burst != row[0]) {
+        if (!run || run->burst != row->burst) {
             if (cs_array_room(w->runs, w->n_runs, l->runs_capacity) < 0)
                 return -ENOMEM;
             run = &w->runs[w->n_runs++];
-            *run = (struct burst_run){row[0], w->n, 0};
+            *run = (struct burst_run){row->burst, w->n, 0};
         }
         if (found[k] != UINT32_MAX) {
-            w->rows[w->n++] = (struct burst_edge){.edge = found[k], .count = (double)row[4]};
+            w->rows[w->n++] = (struct burst_edge){.edge = found[k], .count = (double)row->count};
             run->n++;
         }
     }
@@ -126,14 +127,14 @@ static int read_entries(struct loading *l, const struct cs_store_profile_ref *re
         return -ENOMEM;
     l->w->entries = grown;
     for (size_t i = 0; i < rows; i++) {
-        const uint64_t *row = cs_table_row(table, i);
-        const char *start_image = cs_table_string(table, row[2]);
+        const struct cs_burst_entry_row *row = cs_table_at(table, i);
+        const char *start_image = cs_table_string(table, row->start_image);
         grown[l->w->n_entries++] =
-            (struct burst_entry){.burst = row[0],
-                                 .group = hot_branch_group(image, row[1]),
-                                 .start = row[3],
+            (struct burst_entry){.burst = row->burst,
+                                 .group = hot_branch_group(image, row->offset),
+                                 .start = row->start,
                                  .image = *start_image ? cs_edge_flow_image(l->t, start_image) : image,
-                                 .instructions = (double)row[4]};
+                                 .instructions = (double)row->instructions};
     }
     return 0;
 }
@@ -156,12 +157,12 @@ static int read_counts(struct loading *l, const struct cs_store_profile_ref *ref
 
 static int read_samples(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table)
 {
-    return read_counts(l, ref, table, 1);
+    return read_counts(l, ref, table, offsetof(struct cs_point_row, samples) / 8);
 }
 
 static int read_starts(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table)
 {
-    return read_counts(l, ref, table, 3);
+    return read_counts(l, ref, table, offsetof(struct cs_edge_row, count) / 8);
 }
 
 /* Branch records (LBR) hold taken branches only; a straight run from a target to the next taken branch says
@@ -175,16 +176,16 @@ static int read_ranges(struct loading *l, const struct cs_store_profile_ref *ref
         return rc;
     enum cs_isa isa = cs_image_isa(code);
     for (size_t i = 0; rc == 0 && isa != CS_ISA_NONE && i < cs_table_rows(table); i++) {
-        const uint64_t *row = cs_table_row(table, i);
-        uint64_t at = row[0], end = row[1];
-        while (rc == 0 && at < end && end - row[0] < RUN_BYTES_MAX) {
+        const struct cs_range_row *row = cs_table_at(table, i);
+        uint64_t at = row->start, end = row->end;
+        while (rc == 0 && at < end && end - row->start < RUN_BYTES_MAX) {
             struct cs_isa_insn insn;
             size_t capacity;
             const uint8_t *bytes = cs_image_bytes_at(code, at, &capacity, NULL);
             if (!bytes || !cs_isa_decode_flow(isa, bytes, capacity, at, &insn))
                 break;
             at += insn.length;
-            double count = (double)row[2];
+            double count = (double)row->count;
             if (insn.flow == CS_ISA_FLOW_BRANCH)
                 rc = add_edge(l, &(struct cs_counted_edge){.image = (uint32_t)image,
                                                            .to_image = (uint32_t)image,
@@ -233,19 +234,15 @@ static int read_intervals(struct loading *l, const struct cs_store_profile_ref *
     return 0;
 }
 
-static bool are_burst_edges(const struct cs_store_profile_ref *ref)
+static bool is_any(const struct cs_store_profile_ref *ref)
 {
-    return ref->kind == CS_KIND_PER_BURST_EDGES && strcmp(ref->head->event, "path-windows") != 0;
+    (void)ref;
+    return true;
 }
 
-static bool are_entries(const struct cs_store_profile_ref *ref)
+static bool is_no_path(const struct cs_store_profile_ref *ref)
 {
-    return ref->kind == CS_KIND_BURST_ENTRIES;
-}
-
-static bool are_intervals(const struct cs_store_profile_ref *ref)
-{
-    return ref->kind == CS_KIND_INSTRUCTION_RATES;
+    return strcmp(ref->head->event, "path-windows") != 0;
 }
 
 static int load_by(struct loading *l, const struct cs_store_profile_ref *ref,
@@ -269,11 +266,6 @@ static bool is_user_time(const struct cs_store_profile_ref *ref)
            ref->image->kind != CS_IMAGE_MODULE && ref->image->kind != CS_IMAGE_TAG;
 }
 
-static bool are_ranges(const struct cs_store_profile_ref *ref)
-{
-    return ref->kind == CS_KIND_RANGES && strcmp(ref->head->event, "lbr-ranges") == 0;
-}
-
 /* Is it this kind of evidence, or tells where its paths ended? */
 static bool is_edges(const struct cs_store_profile_ref *ref, enum evidence evidence)
 {
@@ -290,53 +282,67 @@ static bool is_edges(const struct cs_store_profile_ref *ref, enum evidence evide
     }
 }
 
-static int visit_edges(const struct cs_store_profile_ref *ref, void *arg)
+/* What of bursts an answer that is kept depends on. */
+static bool is_of_bursts(const struct cs_store_profile_ref *ref)
 {
-    struct loading *l = arg;
-    if (is_user_time(ref))
-        l->t->user_ns += (double)ref->head->period_sum;
-    if (are_burst_edges(ref) || are_entries(ref) || are_intervals(ref) || is_user_time(ref)) {
-        uint64_t seed = l->bursts + XXH3_64bits(ref->image->id, strlen(ref->image->id));
-        l->bursts = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
-        return 0;
+    return (ref->kind == CS_KIND_PER_BURST_EDGES && is_no_path(ref)) || ref->kind == CS_KIND_BURST_ENTRIES ||
+           ref->kind == CS_KIND_INSTRUCTION_RATES || is_user_time(ref);
+}
+
+static int read_all_edges(struct loading *l, const struct cs_catalog *catalog)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < catalog->n_profiles; i++) {
+        const struct cs_store_profile_ref *ref = &catalog->profiles[i];
+        if (is_user_time(ref))
+            l->t->user_ns += (double)ref->head->period_sum;
+        if (is_of_bursts(ref)) {
+            uint64_t seed = l->bursts + XXH3_64bits(ref->image->id, strlen(ref->image->id));
+            l->bursts = XXH3_64bits_withSeed(&ref->checksum, sizeof ref->checksum, seed);
+        } else if (is_edges(ref, l->evidence)) {
+            rc = load_by(l, ref, read_edges);
+        } else if (l->evidence == WHOLE && ref->kind == CS_KIND_RANGES &&
+                   strcmp(ref->head->event, "lbr-ranges") == 0) {
+            rc = load_by(l, ref, read_ranges);
+        }
     }
-    if (is_edges(ref, l->evidence))
-        return load_by(l, ref, read_edges);
-    return l->evidence == WHOLE && are_ranges(ref) ? load_by(l, ref, read_ranges) : 0;
+    return rc;
 }
 
-static int visit_bursts(const struct cs_store_profile_ref *ref, void *arg)
-{
-    return are_burst_edges(ref) ? load_by(arg, ref, read_burst_edges)
-           : are_entries(ref)   ? load_by(arg, ref, read_entries)
-           : is_user_time(ref)  ? load_by(arg, ref, read_samples)
-                                : 0;
-}
+/* What is read apart from edges: of a kind and event (NULL: any), and that `is` so. */
+struct source {
+    enum cs_kind kind;
+    const char *event;
+    bool (*is)(const struct cs_store_profile_ref *ref);
+    int (*read)(struct loading *l, const struct cs_store_profile_ref *ref, struct cs_table *table);
+};
 
-static int visit_groups(const struct cs_store_profile_ref *ref, void *arg)
+static int read_sources(struct loading *l, struct cs_store *store, const struct source *sources, size_t n)
 {
-    return strcmp(ref->head->event, "path-windows") == 0  ? load_by(arg, ref, read_burst_edges)
-           : strcmp(ref->head->event, "path-starts") == 0 ? load_by(arg, ref, read_starts)
-                                                          : 0;
-}
-
-static int visit_intervals(const struct cs_store_profile_ref *ref, void *arg)
-{
-    return are_intervals(ref) ? load_by(arg, ref, read_intervals) : 0;
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    int rc = cs_store_catalog(store, &catalog, l->err);
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_query query = {.kind = sources[i].kind, .event = sources[i].event};
+        for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));)
+            rc = sources[i].is(ref) ? load_by(l, ref, sources[i].read) : 0;
+    }
+    return rc;
 }
 
 int edge_flow_read(struct cs_store *store, bool paths, struct cs_edge_flow *t, uint64_t *bursts,
                    struct cs_error *err)
 {
     const enum evidence order[] = {paths ? PATHS : WHOLE, paths ? SHORT_BURSTS : PATHS};
+    const struct cs_catalog *catalog;
     struct loading l = {.t = t, .err = err};
-    int rc = 0;
+    int rc = cs_store_catalog(store, &catalog, err);
     /* The second where there is nothing of the first. */
     for (unsigned i = 0; i < 2 && rc == 0 && t->n == 0; i++) {
         l.evidence = order[i];
         l.bursts = 0;
         t->user_ns = 0;
-        rc = cs_store_each(store, visit_edges, &l, err);
+        rc = read_all_edges(&l, catalog);
     }
     t->from_paths = l.evidence == PATHS && t->n > 0;
     *bursts = l.bursts;
@@ -351,14 +357,13 @@ int edge_flow_read(struct cs_store *store, bool paths, struct cs_edge_flow *t, u
 }
 
 static int read_by_burst(struct cs_store *store, struct cs_edge_flow *t, struct burst_edges *w,
-                         uint32_t *n_bursts, int (*visit)(const struct cs_store_profile_ref *ref, void *arg),
-                         struct cs_error *err)
+                         uint32_t *n_bursts, const struct source *sources, size_t n, struct cs_error *err)
 {
     struct loading l = {.t = t, .w = w, .err = err};
     int rc = edge_finder_init(&l.finder, t);
     if (rc < 0)
         return cs_fail(err, ENOMEM, "no memory to find %zu edges", t->n);
-    rc = cs_store_each(store, visit, &l, err);
+    rc = read_sources(&l, store, sources, n);
     edge_finder_fini(&l.finder);
     if (rc == 0 && edge_list_order_bursts(w, n_bursts) < 0)
         rc = cs_fail(err, ENOMEM, "no memory for %zu edges of bursts", w->n);
@@ -368,18 +373,25 @@ static int read_by_burst(struct cs_store *store, struct cs_edge_flow *t, struct 
 int edge_flow_read_bursts(struct cs_store *store, struct cs_edge_flow *t, struct burst_edges *w,
                           struct cs_error *err)
 {
-    return read_by_burst(store, t, w, &t->n_bursts, visit_bursts, err);
+    static const struct source sources[] = {{CS_KIND_PER_BURST_EDGES, NULL, is_no_path, read_burst_edges},
+                                            {CS_KIND_BURST_ENTRIES, NULL, is_any, read_entries},
+                                            {CS_KIND_POINTS, NULL, is_user_time, read_samples}};
+    return read_by_burst(store, t, w, &t->n_bursts, sources, sizeof sources / sizeof *sources, err);
 }
 
 int edge_flow_read_path_groups(struct cs_store *store, struct cs_edge_flow *t, struct path_groups *groups,
                                struct cs_error *err)
 {
-    return read_by_burst(store, t, &groups->rows, &groups->n, visit_groups, err);
+    static const struct source sources[] = {
+        {CS_KIND_PER_BURST_EDGES, "path-windows", is_any, read_burst_edges},
+        {CS_KIND_EDGES, "path-starts", is_any, read_starts}};
+    return read_by_burst(store, t, &groups->rows, &groups->n, sources, sizeof sources / sizeof *sources, err);
 }
 
 int edge_flow_read_intervals(struct cs_store *store, struct cs_edge_flow *t,
                              struct timed_intervals *intervals, struct cs_error *err)
 {
     struct loading l = {.t = t, .intervals = intervals, .err = err};
-    return cs_store_each(store, visit_intervals, &l, err);
+    static const struct source source = {CS_KIND_INSTRUCTION_RATES, NULL, is_any, read_intervals};
+    return read_sources(&l, store, &source, 1);
 }

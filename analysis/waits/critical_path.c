@@ -272,12 +272,8 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
 {
     struct path_builder b = {
         .path = path, .waits = waits, .running = running, .label = wanted->label, .err = err};
-    int rc = 0;
     *path = (struct cs_critical_path){0};
-    for (unsigned pass = 0; rc == 0 && pass < 2; pass++) {
-        b.blaming = pass == 0;
-        rc = cs_store_each(store, path_take_profile, &b, err);
-    }
+    int rc = path_take_profiles(&b, store);
     rc = rc == 0 ? make(&b, thread) : rc;
     cs_dictionary_fini(&b.rows);
     cs_dictionary_fini(&b.functions);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/path_waits.h"
 
+#include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
 #include <errno.h>
@@ -244,21 +245,26 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
     }
 }
 
-int path_take_profile(const struct cs_store_profile_ref *ref, void *arg)
+int path_take_profiles(struct path_builder *b, struct cs_store *store)
 {
-    struct path_builder *b = arg;
-    struct cs_table *table = NULL;
-    if ((b->label && !cs_store_label_is(ref->head->label, b->label)) ||
-        strcmp(ref->head->event, CS_WAITS_EVENT) != 0 ||
-        ref->kind != (b->blaming ? CS_KIND_BLAME : CS_KIND_WAITS))
-        return 0;
-    int rc = cs_store_load(ref, &table, b->err);
-    if (rc < 0)
-        return rc;
-    if (cs_schema_equal(cs_table_schema(table), &cs_schema_blame))
-        take_blame(b, table);
-    else if (cs_schema_equal(cs_table_schema(table), &cs_schema_waits))
-        take_waits(b, table);
-    cs_table_close(table);
-    return b->failed ? cs_fail(b->err, ENOMEM, "out of memory for the waits of %s", ref->file) : 0;
+    static const struct {
+        enum cs_kind kind;
+        void (*take)(struct path_builder *b, struct cs_table *table);
+    } parts[] = {{CS_KIND_BLAME, take_blame}, {CS_KIND_WAITS, take_waits}};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    int rc = cs_store_catalog(store, &catalog, b->err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct cs_query query = {.kind = parts[i].kind, .event = CS_WAITS_EVENT, .label = b->label};
+        for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
+            struct cs_table *table = NULL;
+            rc = cs_store_load(ref, &table, b->err);
+            if (rc == 0)
+                parts[i].take(b, table);
+            if (b->failed)
+                rc = cs_fail(b->err, ENOMEM, "out of memory for the waits of %s", ref->file);
+            cs_table_close(table);
+        }
+    }
+    return rc;
 }

@@ -59,13 +59,12 @@ struct path_builder {
     CS_ARRAY(struct path_blame) blame;
     CS_ARRAY(struct path_blamed) wait;
     bool tells_first; /* chains of samples tell a process's first thread */
-    bool blaming;     /* the first pass */
     bool failed;      /* memory was short */
     struct cs_error *err;
 };
 
-/* A callback of cs_store_each with the builder: once with `blaming`, then without. */
-int path_take_profile(const struct cs_store_profile_ref *ref, void *arg);
+/* Who was blamed, then the waits. */
+int path_take_profiles(struct path_builder *b, struct cs_store *store);
 
 /* The row of the path for that, made if new. */
 size_t path_row_of(struct path_builder *b, const char *what, const struct cs_call_function *f,

@@ -3,6 +3,7 @@
 
 #include "analysis/waits/wait_place.h"
 #include "store/base/array.h"
+#include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
 #include <errno.h>
@@ -66,22 +67,6 @@ static int take_rows(struct gathering *g, struct cs_table *table)
         };
     }
     return 0;
-}
-
-static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
-{
-    struct gathering *g = arg;
-    struct cs_table *table = NULL;
-    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || ref->kind != CS_KIND_WAIT_TIMES ||
-        (g->label && !cs_store_label_is(ref->head->label, g->label)))
-        return 0;
-    int rc = cs_store_load(ref, &table, g->err);
-    if (rc < 0)
-        return rc;
-    if (cs_schema_equal(cs_table_schema(table), &cs_schema_wait_times))
-        rc = take_rows(g, table);
-    cs_table_close(table);
-    return rc < 0 ? cs_fail(g->err, ENOMEM, "out of memory for the waits of %s", ref->file) : 0;
 }
 
 /* A thread before its waits; a number that came round again begins anew. */
@@ -225,7 +210,11 @@ static int make_lines(struct gathering *g, const struct cs_time_lines_wanted *wa
 int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
                        const struct cs_time_lines_wanted *wanted, struct cs_error *err)
 {
-    struct gathering g = {.lines = l, .label = wanted->label, .err = err};
+    struct gathering g = {.lines = l};
+    const struct cs_query query = {
+        .kind = CS_KIND_WAIT_TIMES, .event = CS_WAITS_EVENT, .label = wanted->label};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
     struct cs_calls_wanted of = {.event = CS_WAITS_EVENT, .label = wanted->label, .keys = true};
     *l = (struct cs_time_lines){0};
     (void)state_of(l, "running");
@@ -233,7 +222,14 @@ int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
     (void)state_of(l, "waiting");
     int rc = cs_calls_open(&g.waits, store, &of, err);
     if (rc == 0)
-        rc = cs_store_each(store, take_profile, &g, err);
+        rc = cs_store_catalog(store, &catalog, err);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
+        struct cs_table *table = NULL;
+        rc = cs_store_load(ref, &table, err);
+        if (rc == 0 && take_rows(&g, table) < 0)
+            rc = cs_fail(err, ENOMEM, "out of memory for the waits of %s", ref->file);
+        cs_table_close(table);
+    }
     if (rc == 0)
         rc = cs_store_counter(store, CS_WAIT_TIMES_CUT, &l->cut, err);
     if (rc == 0)

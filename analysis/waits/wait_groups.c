@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
 #include <errno.h>
@@ -214,27 +215,27 @@ static int take_blame(struct gathering *g, struct cs_table *table)
     return 0;
 }
 
-static int take_profile(const struct cs_store_profile_ref *ref, void *arg)
+/* Blame finds the groups that waits have made. */
+static int take_profiles(struct gathering *g, struct cs_store *store, const char *label, struct cs_error *err)
 {
-    struct gathering *g = arg;
-    struct cs_table *table = NULL;
-    if (g->label && !cs_store_label_is(ref->head->label, g->label))
-        return 0;
-    if (strcmp(ref->head->event, CS_WAITS_EVENT) != 0 || ref->kind == CS_KIND_CONTEXTS ||
-        (ref->kind == CS_KIND_BLAME) != g->blaming)
-        return 0;
-    int rc = cs_store_load(ref, &table, g->err);
-    if (rc < 0)
-        return rc;
-    const struct cs_schema *schema = cs_table_schema(table);
-    if (cs_schema_equal(schema, &cs_schema_threads))
-        rc = take_threads(g, table);
-    else if (cs_schema_equal(schema, &cs_schema_waits))
-        rc = take_waits(g, table);
-    else if (cs_schema_equal(schema, &cs_schema_blame))
-        rc = take_blame(g, table);
-    cs_table_close(table);
-    return rc < 0 ? cs_fail(g->err, ENOMEM, "out of memory for the waits of %s", ref->file) : 0;
+    static const struct {
+        enum cs_kind kind;
+        int (*take)(struct gathering *g, struct cs_table *table);
+    } parts[] = {{CS_KIND_THREADS, take_threads}, {CS_KIND_WAITS, take_waits}, {CS_KIND_BLAME, take_blame}};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    int rc = cs_store_catalog(store, &catalog, err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct cs_query query = {.kind = parts[i].kind, .event = CS_WAITS_EVENT, .label = label};
+        for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
+            struct cs_table *table = NULL;
+            rc = cs_store_load(ref, &table, err);
+            if (rc == 0 && parts[i].take(g, table) < 0)
+                rc = cs_fail(err, ENOMEM, "out of memory for the waits of %s", ref->file);
+            cs_table_close(table);
+        }
+    }
+    return rc;
 }
 
 /* ---- */
@@ -309,7 +310,7 @@ static void refine(struct cs_wait_groups *w, const char *reason)
 int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
                         const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
-    struct gathering g = {.groups = w, .label = wanted->label, .err = err};
+    struct gathering g = {.groups = w};
     struct cs_calls_wanted of = *wanted;
     *w = (struct cs_wait_groups){0};
     of.keys = true;
@@ -318,10 +319,7 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     of.event = CS_WAKERS_EVENT;
     if (rc == 0)
         rc = cs_calls_open(&w->wakers, store, &of, err);
-    for (unsigned pass = 0; rc == 0 && pass < 2; pass++) {
-        g.blaming = pass == 1;
-        rc = cs_store_each(store, take_profile, &g, err);
-    }
+    rc = rc < 0 ? rc : take_profiles(&g, store, wanted->label, err);
     for (size_t i = 0; i < g.tallies.n; i++) {
         const struct tally *t = &g.tallies.at[i];
         struct cs_wait_top *top = top_of(&w->at[t->group], t->which);

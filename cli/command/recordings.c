@@ -42,13 +42,12 @@ static enum writer writer_of(const char *meta, char label[24])
     return is;
 }
 
-static int note(const char *epoch, const char *meta, void *arg)
+static int note(struct finding *f, const struct cs_store_epoch *epoch)
 {
-    struct finding *f = arg;
     if (cs_array_room(f->at, f->n, f->capacity) < 0)
         return -ENOMEM;
-    f->at[f->n] = (struct found){.name = strdup(epoch)};
-    f->at[f->n].writer = writer_of(meta, f->at[f->n].label);
+    f->at[f->n] = (struct found){.name = strdup(epoch->name)};
+    f->at[f->n].writer = writer_of(epoch->meta, f->at[f->n].label);
     return f->at[f->n].name ? (f->n++, 0) : -ENOMEM;
 }
 
@@ -134,7 +133,11 @@ int recordings_open(const char *path, const char *epoch, enum recordings_of of, 
     int rc = cs_store_open(path, CS_STORE_READ, out, err);
     if (rc < 0)
         return rc;
-    rc = cs_store_each_epoch(*out, note, &f, err);
+    const struct cs_store_epoch *epochs;
+    size_t n;
+    rc = cs_store_epochs(*out, &epochs, &n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = note(&f, &epochs[i]);
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", path);
     for (size_t i = 0; i < f.n; i++)
@@ -160,10 +163,8 @@ int recordings_open(const char *path, const char *epoch, enum recordings_of of, 
     return rc;
 }
 
-static int add_name(const char *epoch, const char *meta, void *arg)
+static int add_name(struct recording_names *names, const char *epoch)
 {
-    struct recording_names *names = arg;
-    (void)meta;
     if (cs_array_room(names->at, names->n, names->capacity) < 0 || !(names->at[names->n] = strdup(epoch)))
         return -ENOMEM;
     names->n++;
@@ -173,9 +174,14 @@ static int add_name(const char *epoch, const char *meta, void *arg)
 int recording_names_open(struct recording_names *names, struct cs_store *store,
                          const struct recordings *which, struct cs_error *err)
 {
+    const struct cs_store_epoch *epochs;
+    size_t n;
     *names = (struct recording_names){0};
-    int rc = which && *which->name ? add_name(which->name, NULL, names)
-                                   : cs_store_each_epoch(store, add_name, names, err);
+    int rc = cs_store_epochs(store, &epochs, &n, err);
+    if (rc == 0 && which && *which->name)
+        rc = add_name(names, which->name);
+    for (size_t i = 0; rc == 0 && !(which && *which->name) && i < n; i++)
+        rc = add_name(names, epochs[i].name);
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", cs_store_path(store));
     return rc;

@@ -26,8 +26,7 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
     struct cs_calls_wanted wanted = {.event = c->event,
                                      .label = filter.label,
                                      .inlines = !option_given(args, "no-inlines"),
-                                     .by_label = by_label,
-                                     .images = !needs_chains};
+                                     .by_label = by_label};
     int rc = cs_calls_open(&c->calls, c->profile.store, &wanted, &err);
     if (rc < 0)
         rc = failed(&err);

@@ -163,9 +163,10 @@ static int run(const struct parsed *args)
     struct cs_calls_wanted wanted = {.label = option(args, "process"),
                                      .inlines = !option_given(args, "no-inlines")};
     rc = cs_wait_groups_open(&w, store, &wanted, &err);
-    cs_store_close(store);
-    if (rc < 0)
+    if (rc < 0) {
+        cs_store_close(store);
         return failed(&err);
+    }
     struct output *out = output_open(args);
     output_line(out, "%zu thread%s, %.3g s of their time in all", w.n_threads, plural((double)w.n_threads),
                 (double)w.all_ns * 1e-9);
@@ -184,6 +185,7 @@ static int run(const struct parsed *args)
             out, "The first table is exact. The second is estimated from the waits that were kept; waits for "
                  "work (poll, child, signal, join) come last.");
     cs_wait_groups_close(&w);
+    cs_store_close(store);
     return output_close(out);
 }
 

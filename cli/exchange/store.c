@@ -4,6 +4,7 @@
 #include "cli/output/output.h"
 #include "sampler/dynamic/jit_code.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 #include "store/kept_code.h"
 
 #include <inttypes.h>
@@ -35,42 +36,34 @@ static const struct column ls_columns[] = {
     {.key = "file", .kind = COLUMN_TEXT},
 };
 
-struct ls {
-    struct table *table;
-    struct cs_error *err;
-    uint64_t n_profiles, bytes;
-};
-
-static int list_profile(const struct cs_store_profile_ref *ref, void *arg)
+/* The bytes of its file, or a negative errno. */
+static int64_t list_profile(struct table *table, const struct cs_store_profile_ref *ref, struct cs_error *err)
 {
-    struct ls *ls = arg;
     struct cs_table *loaded;
     struct stat st = {.st_size = 0};
-    int rc = cs_store_load(ref, &loaded, ls->err);
+    int rc = cs_store_load(ref, &loaded, err);
     if (rc < 0)
         return rc;
     const struct cs_schema *schema = cs_table_schema(loaded);
     uint64_t rows = cs_table_rows(loaded);
     uint64_t bytes = stat(ref->file, &st) == 0 ? (uint64_t)st.st_size : 0;
-    ls->n_profiles++;
-    ls->bytes += bytes;
-    table_text(ls->table, ref->epoch);
-    table_count(ls->table, schema->n_columns > schema->n_keys ? cs_table_sum(loaded, schema->n_keys) : rows);
-    table_count(ls->table, rows);
-    table_count(ls->table, bytes);
-    table_text(ls->table, ref->head->event);
-    table_text(ls->table, ref->kind_name);
-    table_text(ls->table, ref->head->label);
-    table_text(ls->table, ref->image->path);
-    table_text(ls->table, ref->image->id);
-    table_count(ls->table, ref->image->kind);
-    table_text(ls->table, ref->head->unit);
-    table_count(ls->table, ref->head->period_sum);
-    table_count(ls->table, ref->head->enabled_ns);
-    table_count(ls->table, ref->head->running_ns);
-    table_text(ls->table, ref->file);
+    table_text(table, ref->epoch);
+    table_count(table, schema->n_columns > schema->n_keys ? cs_table_sum(loaded, schema->n_keys) : rows);
+    table_count(table, rows);
+    table_count(table, bytes);
+    table_text(table, ref->head->event);
+    table_text(table, ref->kind_name);
+    table_text(table, ref->head->label);
+    table_text(table, ref->image->path);
+    table_text(table, ref->image->id);
+    table_count(table, ref->image->kind);
+    table_text(table, ref->head->unit);
+    table_count(table, ref->head->period_sum);
+    table_count(table, ref->head->enabled_ns);
+    table_count(table, ref->head->running_ns);
+    table_text(table, ref->file);
     cs_table_close(loaded);
-    return 0;
+    return (int64_t)bytes;
 }
 
 static int run_ls(const struct parsed *args)
@@ -81,19 +74,25 @@ static int run_ls(const struct parsed *args)
     if (rc < 0)
         return failed(&err);
     struct output *out = output_open(args);
-    struct ls ls = {.table =
-                        output_table(out, "profiles", ls_columns, sizeof ls_columns / sizeof *ls_columns),
-                    .err = &err};
-    rc = cs_store_each(store, list_profile, &ls, &err);
+    struct table *table = output_table(out, "profiles", ls_columns, sizeof ls_columns / sizeof *ls_columns);
+    const struct cs_catalog *catalog;
+    size_t n_profiles = 0;
+    uint64_t all_bytes = 0;
+    rc = cs_store_catalog(store, &catalog, &err);
+    for (; rc == 0 && n_profiles < catalog->n_profiles; n_profiles++) {
+        int64_t bytes = list_profile(table, &catalog->profiles[n_profiles], &err);
+        rc = bytes < 0 ? -1 : 0;
+        all_bytes += (uint64_t)bytes;
+    }
     cs_store_close(store);
     if (rc < 0) {
         output_drop(out);
         return failed(&err);
     }
     output_set(out, "store", json_text(of_store(args)));
-    output_set(out, "bytes", json_integer((json_int_t)ls.bytes));
-    output_line(out, "%" PRIu64 " %s, %" PRIu64 " bytes", ls.n_profiles,
-                ls.n_profiles == 1 ? "profile" : "profiles", ls.bytes);
+    output_set(out, "bytes", json_integer((json_int_t)all_bytes));
+    output_line(out, "%zu %s, %" PRIu64 " bytes", n_profiles, n_profiles == 1 ? "profile" : "profiles",
+                all_bytes);
     return output_close(out);
 }
 
@@ -167,39 +166,27 @@ static void step(void *bar, uint64_t files)
     progress_step(bar, files);
 }
 
-struct jit_merge {
-    const char *to, *from;
-    char done[CS_JIT_CODE_IMAGES][CS_IMAGE_ID_MAX];
-    unsigned n_done;
-};
-
-static int merge_jit_code(const char *epoch, const struct cs_store_image *image, void *arg)
-{
-    struct jit_merge *m = arg;
-    struct cs_error err;
-    (void)epoch;
-    if (image->kind != CS_IMAGE_JIT || m->n_done == CS_JIT_CODE_IMAGES)
-        return 0;
-    for (unsigned i = 0; i < m->n_done; i++)
-        if (strcmp(m->done[i], image->id) == 0)
-            return 0;
-    snprintf(m->done[m->n_done++], CS_IMAGE_ID_MAX, "%s", image->id);
-    if (cs_jit_code_combine(m->to, m->from, image->id, CS_KEPT_CODE_STORE_MAX, &err) < 0)
-        remark("%s", err.text);
-    return 0;
-}
-
 /* Of one runtime each store has the code of the methods that it saw. */
 static int merge_code(const char *to, const char *from, struct cs_error *err)
 {
-    struct jit_merge m = {.to = to, .from = from};
+    const struct cs_catalog *catalog;
     struct cs_store *store;
+    struct cs_error failed;
+    unsigned n = 0;
     int rc = cs_kept_code_combine(to, from, CS_KEPT_CODE_STORE_MAX, err);
     if (rc >= 0)
         rc = cs_store_open(from, CS_STORE_READ, &store, err);
     if (rc < 0)
         return rc;
-    rc = cs_store_each_image(store, merge_jit_code, &m, err);
+    rc = cs_store_catalog(store, &catalog, err);
+    for (size_t i = 0; rc == 0 && i < catalog->n_images && n < CS_JIT_CODE_IMAGES; i++) {
+        const struct cs_store_image *image = catalog->images[i].image;
+        if (image->kind != CS_IMAGE_JIT || !catalog->images[i].is_first)
+            continue;
+        n++;
+        if (cs_jit_code_combine(to, from, image->id, CS_KEPT_CODE_STORE_MAX, &failed) < 0)
+            remark("%s", failed.text);
+    }
     cs_store_close(store);
     return rc;
 }

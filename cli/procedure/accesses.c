@@ -3,7 +3,7 @@
 #include "cli/procedure/accesses.h"
 
 #include "image/isa/decode.h"
-#include "store/merged.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,17 +21,6 @@ struct accesses_of {
         uint64_t samples;
     } levels[LEVELS_MAX];
 };
-
-struct loading {
-    struct cs_table *table;
-    struct cs_error *err;
-};
-
-static int visit(const struct cs_store_profile_ref *ref, void *arg)
-{
-    struct loading *l = arg;
-    return ref->kind != CS_KIND_ACCESSES ? 0 : cs_store_load_into(ref, &l->table, l->err);
-}
 
 static void add_level(struct accesses_of *a, const char *name, uint64_t samples)
 {
@@ -113,14 +102,15 @@ int accesses_print(struct output *out, struct cs_store *store, const char *image
                    struct cs_image_code *code, const struct cs_image_procedure *procedure, uint64_t top,
                    struct cs_error *err)
 {
-    struct loading l = {.err = err};
-    int rc = cs_store_each_of(store, image_id, visit, &l, err);
-    size_t n_rows = rc == 0 && l.table ? cs_table_rows(l.table) : 0, n = 0;
+    const struct cs_query query = {.kind = CS_KIND_ACCESSES, .image_id = image_id};
+    struct cs_table *accesses = NULL;
+    int rc = cs_store_select(store, &query, &accesses, NULL, err);
+    size_t n_rows = accesses ? cs_table_rows(accesses) : 0, n = 0;
     struct accesses_of *rows = calloc(n_rows + 1, sizeof *rows);
     if (rc == 0 && !rows)
         rc = cs_fail(err, ENOMEM, "no memory for %zu accesses", n_rows);
     for (size_t i = 0; rc == 0 && i < n_rows; i++) {
-        const uint64_t *r = cs_table_row(l.table, i);
+        const uint64_t *r = cs_table_row(accesses, i);
         if (cs_image_procedure_at(code, r[CS_ACCESS_OFFSET]) != procedure) /* not one that nests in it */
             continue;
         if (n == 0 || rows[n - 1].offset != r[CS_ACCESS_OFFSET]) /* rows ascend by it */
@@ -131,13 +121,13 @@ int accesses_print(struct output *out, struct cs_store *store, const char *image
         a->cycles += r[CS_ACCESS_CYCLES];
         a->tlb_misses += r[CS_ACCESS_TLB_MISSES];
         a->most = r[CS_ACCESS_CYCLES_MAX] > a->most ? r[CS_ACCESS_CYCLES_MAX] : a->most;
-        add_level(a, cs_table_string(l.table, r[CS_ACCESS_LEVEL]), r[CS_ACCESS_SAMPLES]);
+        add_level(a, cs_table_string(accesses, r[CS_ACCESS_LEVEL]), r[CS_ACCESS_SAMPLES]);
     }
     if (n) {
         qsort(rows, n, sizeof *rows, by_cycles);
         print(out, rows, n, code, top);
     }
     free(rows);
-    cs_table_close(l.table);
+    cs_table_close(accesses);
     return rc;
 }

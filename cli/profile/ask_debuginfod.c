@@ -17,7 +17,7 @@ static double samples_of(const struct profile_image *image, unsigned event)
     double sum = 0;
     for (unsigned i = 0; i < image->n_parts; i++)
         if (image->parts[i].event == event)
-            sum += (double)image->parts[i].head.period_sum;
+            sum += (double)image->parts[i].ref->head->period_sum;
     return sum;
 }
 

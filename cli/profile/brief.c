@@ -152,8 +152,7 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
     struct cs_error err = {0};
     const struct profile_event *e = &p->events[p->main_event];
     struct profile_rows rows;
-    const struct cs_calls_wanted wanted = {
-        .event = e->name, .label = option(args, "process"), .images = true};
+    const struct cs_calls_wanted wanted = {.event = e->name, .label = option(args, "process")};
     if (strcmp(e->unit, "ns") != 0)
         return failed_with("%s is not counted in ns: --brief-calls needs samples of time, such as cpu-clock",
                            e->name);

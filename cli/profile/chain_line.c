@@ -4,7 +4,7 @@
  * 1982), but nothing is guessed. */
 #include "analysis/contexts/calls.h"
 #include "cli/profile/hottest_line.h"
-#include "store/base/array.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,37 +28,20 @@ struct frame_place {
 
 struct blame {
     struct cs_store *store;
-    struct cs_store_image *images; /* strings are ours */
-    size_t n_images, capacity;
+    const struct cs_catalog *catalog;
     const struct cs_contexts *tree;
     struct blamed *lines;
     uint32_t n_lines;
     uint32_t *of_node; /* the number of its line and 1; 0: no source */
 };
 
-static int keep_image(const char *epoch, const struct cs_store_image *image, void *arg)
-{
-    struct blame *b = arg;
-    (void)epoch;
-    for (size_t i = 0; i < b->n_images; i++)
-        if (strcmp(b->images[i].id, image->id) == 0)
-            return 0;
-    if (cs_array_room(b->images, b->n_images, b->capacity) < 0)
-        return -ENOMEM;
-    struct cs_store_image *own = &b->images[b->n_images++];
-    *own = *image;
-    own->path = strdup(image->path);
-    own->build_id = strdup(image->build_id);
-    return own->path && own->build_id ? 0 : -ENOMEM;
-}
-
 static struct cs_image_code *open_code(struct blame *b, const char *id)
 {
     struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
-    for (size_t i = 0; *id && i < b->n_images; i++)
-        if (strcmp(b->images[i].id, id) == 0 && b->images[i].kind != CS_IMAGE_KERNEL)
-            (void)cs_image_open(&b->images[i], b->store, &code, &ignored);
+    const struct cs_store_image *image = *id ? cs_catalog_image(b->catalog, id) : NULL;
+    if (image && image->kind != CS_IMAGE_KERNEL)
+        (void)cs_image_open(image, b->store, &code, &ignored);
     return code;
 }
 
@@ -187,11 +170,10 @@ bool hottest_line_of_chains(const struct profile *profile, const char *label, st
                       .lines = calloc(LINES_MAX, sizeof *b.lines),
                       .of_node = calloc(cs_contexts_count(tree) + 1, sizeof *b.of_node)};
     double all = (double)cs_contexts_sum(tree);
-    const struct blamed *most = b.lines && b.of_node &&
-                                        cs_store_each_image(profile->store, keep_image, &b, &ignored) == 0 &&
-                                        place_lines(&b)
-                                    ? most_blamed(&b)
-                                    : NULL;
+    const struct blamed *most =
+        b.lines && b.of_node && cs_store_catalog(profile->store, &b.catalog, &ignored) == 0 && place_lines(&b)
+            ? most_blamed(&b)
+            : NULL;
     if (most && (double)most->samples > 0) {
         found = true;
         *out = (struct hottest_line){.how = HOTTEST_CHAINS,
@@ -204,11 +186,6 @@ bool hottest_line_of_chains(const struct profile *profile, const char *label, st
     }
     for (uint32_t i = 0; b.lines && i < b.n_lines; i++)
         free(b.lines[i].file);
-    for (size_t i = 0; i < b.n_images; i++) {
-        free((char *)(uintptr_t)b.images[i].path);
-        free((char *)(uintptr_t)b.images[i].build_id);
-    }
-    free(b.images);
     free(b.lines);
     free(b.of_node);
     cs_contexts_close(tree);

@@ -135,14 +135,6 @@ struct site {
     double returns;
 };
 
-static const struct profile_image *image_of(const struct profile *profile, const char *id)
-{
-    for (size_t i = 0; i < profile->n_images; i++)
-        if (strcmp(profile->images[i].image.id, id) == 0)
-            return &profile->images[i];
-    return NULL;
-}
-
 struct sites {
     struct site *list;
     size_t n;
@@ -174,7 +166,7 @@ struct returning {
 static void add_return(struct returning *r, const char *to_id, uint64_t to, double count)
 {
     const struct profile_image *image =
-        !*to_id || strcmp(to_id, r->image->image.id) == 0 ? r->image : image_of(r->profile, to_id);
+        !*to_id || strcmp(to_id, r->image->image.id) == 0 ? r->image : profile_image_of(r->profile, to_id);
     if (image != r->image && image != r->other) {
         cs_image_close(r->other_code);
         r->other_code = open_code(r->profile, r->other = image);
@@ -201,15 +193,10 @@ static bool find_caller(const struct profile *profile, const struct profile_imag
     struct returning r = {.profile = profile, .image = image, .code = code};
     r.procedure = cs_image_procedure_at(code, start);
     for (size_t i = 0; r.procedure && i < profile->n_edges; i++) {
-        const struct profile_edges *e = &profile->edges[i];
-        struct cs_store_profile_ref ref = {.epoch = e->part.epoch,
-                                           .image = &image->image,
-                                           .head = &e->part.head,
-                                           .kind = CS_KIND_EDGES,
-                                           .file = e->part.file};
         struct cs_error ignored = {0};
         struct cs_table *table;
-        if (strcmp(e->image_id, image->image.id) != 0 || cs_store_load(&ref, &table, &ignored) < 0)
+        if (strcmp(profile->edges[i]->image->id, image->image.id) != 0 ||
+            cs_store_load(profile->edges[i], &table, &ignored) < 0)
             continue;
         add_returns(&r, table);
         cs_table_close(table);

@@ -8,6 +8,7 @@
 #include "image/code.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,11 +74,8 @@ static int64_t procedure_of(struct gathering *g, const struct cs_store_image *im
     return cs_table_text(g->matrix->names, text);
 }
 
-static int gather(const struct cs_store_profile_ref *ref, void *arg)
+static int gather(struct gathering *g, const struct cs_store_profile_ref *ref)
 {
-    struct gathering *g = arg;
-    if (ref->kind != CS_KIND_INTERVALS || !matches(g, ref))
-        return 0;
     int event = event_of(g->matrix, ref->head->event, true);
     if (event < 0)
         return 0;
@@ -95,42 +93,44 @@ static int gather(const struct cs_store_profile_ref *ref, void *arg)
     if (rc < 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < cs_table_rows(table); i++) {
-        const uint64_t *row = cs_table_row(table, i);
+        const struct cs_interval_row *row = cs_table_at(table, i);
         if (cs_array_room(g->rows, g->n, g->capacity) < 0) {
             rc = out_of_memory(g->err);
             break;
         }
-        int64_t procedure = procedure_of(g, ref->image, row[2]);
+        int64_t procedure = procedure_of(g, ref->image, row->offset);
         if (procedure < 0)
             rc = out_of_memory(g->err);
-        else if (row[0])
-            g->rows[g->n++] = (struct row){row[1], row[0], row[3], (uint32_t)procedure, (unsigned)event};
-        g->event_samples[event] += row[3];
+        else if (row->length_ms)
+            g->rows[g->n++] = (struct row){row->start_ms, row->length_ms, row->samples, (uint32_t)procedure,
+                                           (unsigned)event};
+        g->event_samples[event] += row->samples;
     }
     cs_table_close(table);
     return rc;
 }
 
 /* Mean periods stand with the point profiles of the same events. */
-struct periods {
-    struct gathering *g;
-    double period_sum[INTERVAL_EVENTS_MAX], samples[INTERVAL_EVENTS_MAX];
-};
-
-static int gather_periods(const struct cs_store_profile_ref *ref, void *arg)
+static int gather_periods(struct gathering *g, const struct cs_catalog *catalog)
 {
-    struct periods *p = arg;
-    int event = event_of(p->g->matrix, ref->head->event, false);
-    if (event < 0 || ref->kind != CS_KIND_POINTS || !matches(p->g, ref))
-        return 0;
-    struct cs_table *table;
-    int rc = cs_store_load(ref, &table, p->g->err);
-    if (rc < 0)
-        return rc;
-    p->period_sum[event] += (double)ref->head->period_sum;
-    p->samples[event] += (double)cs_table_sum(table, 1);
-    snprintf(p->g->matrix->units[event], sizeof p->g->matrix->units[0], "%s", ref->head->unit);
-    cs_table_close(table);
+    const struct cs_query points = {.kind = CS_KIND_POINTS};
+    const struct cs_store_profile_ref *ref;
+    double period_sum[INTERVAL_EVENTS_MAX] = {0}, samples[INTERVAL_EVENTS_MAX] = {0};
+    for (size_t at = 0; (ref = cs_catalog_next(catalog, &points, &at));) {
+        struct cs_table *table;
+        int event = event_of(g->matrix, ref->head->event, false);
+        if (event < 0 || !matches(g, ref))
+            continue;
+        int rc = cs_store_load(ref, &table, g->err);
+        if (rc < 0)
+            return rc;
+        period_sum[event] += (double)ref->head->period_sum;
+        samples[event] += (double)cs_table_sum(table, 1);
+        snprintf(g->matrix->units[event], sizeof g->matrix->units[0], "%s", ref->head->unit);
+        cs_table_close(table);
+    }
+    for (unsigned e = 0; e < g->matrix->n_events; e++)
+        g->matrix->mean_period[e] = samples[e] > 0 ? period_sum[e] / samples[e] : 0;
     return 0;
 }
 
@@ -197,38 +197,32 @@ static int fill(struct gathering *g)
     return rc;
 }
 
-static int count(const struct cs_store_profile_ref *ref, void *arg)
-{
-    struct gathering *g = arg;
-    g->bar.total += ref->kind == CS_KIND_INTERVALS && matches(g, ref);
-    return 0;
-}
-
 int interval_matrix_open(struct interval_matrix *matrix, const char *path,
                          const struct interval_filter *filter, struct cs_error *err)
 {
     *matrix = (struct interval_matrix){.names = cs_table_open(&cs_schema_stacks)};
     struct gathering g = {.matrix = matrix, .filter = filter, .err = err};
-    struct periods periods = {.g = &g};
+    const struct cs_query intervals = {.kind = CS_KIND_INTERVALS};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
     int rc = matrix->names ? recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &g.store, NULL, err)
                            : out_of_memory(err);
     progress_init(&g.bar, "reading", "profiles", 0);
-    if (rc == 0 && g.bar.possible)
-        rc = cs_store_each(g.store, count, &g, err);
-    if (rc == 0)
-        rc = cs_store_each(g.store, gather, &g, err);
+    rc = rc < 0 ? rc : cs_store_catalog(g.store, &catalog, err);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &intervals, &at));)
+        g.bar.total += matches(&g, ref);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &intervals, &at));)
+        rc = matches(&g, ref) ? gather(&g, ref) : 0;
     progress_fini(&g.bar);
     if (rc == 0 && g.n == 0)
         rc = cs_fail(err, ENOENT, "%s holds no intervals%s; sample with cyclescope record --intervals 1s",
                      path, filter->epoch || filter->image || filter->event ? " of what was asked for" : "");
     if (rc == 0)
-        rc = cs_store_each(g.store, gather_periods, &periods, err);
+        rc = gather_periods(&g, catalog);
     if (rc == 0) {
-        for (unsigned e = 0; e < matrix->n_events; e++) {
-            matrix->mean_period[e] = periods.samples[e] > 0 ? periods.period_sum[e] / periods.samples[e] : 0;
+        for (unsigned e = 0; e < matrix->n_events; e++)
             if (g.event_samples[e] > g.event_samples[matrix->main_event])
                 matrix->main_event = e;
-        }
         rc = fill(&g);
     }
     cs_image_close(g.code);

@@ -7,34 +7,36 @@
 
 /* What the newest of the recordings that are read says of itself. */
 struct said {
-    const struct cs_store *store;
     bool imported, told, bursts, command;
     double burst_rate_hz; /* asked for; 0: none was */
 };
 
-static int read_meta(const char *epoch, const char *meta, void *arg)
+static struct said newest_says(struct cs_store *store)
 {
-    struct said *said = arg;
-    if (!cs_store_sees(said->store, epoch))
-        return 0;
+    struct cs_error ignored = {0};
+    const struct cs_store_epoch *epochs;
+    size_t n, i = 0;
+    if (cs_store_epochs(store, &epochs, &n, &ignored) < 0)
+        return (struct said){0};
+    while (i < n && !cs_store_sees(store, epochs[i].name))
+        i++;
+    const char *meta = i < n ? epochs[i].meta : "";
     json_t *root = json_loads(meta, 0, NULL), *bursts = json_object_get(root, "bursts");
     const char *command = json_string_value(json_object_get(root, "command"));
-    *said = (struct said){.store = said->store,
-                          .imported = strstr(meta, "\"imported\"") != NULL,
-                          .told = json_is_boolean(bursts),
-                          .bursts = json_is_true(bursts),
-                          .command = command && *command,
-                          .burst_rate_hz = json_number_value(json_object_get(root, "burst_rate_hz"))};
+    struct said said = {.imported = strstr(meta, "\"imported\"") != NULL,
+                        .told = json_is_boolean(bursts),
+                        .bursts = json_is_true(bursts),
+                        .command = command && *command,
+                        .burst_rate_hz = json_number_value(json_object_get(root, "burst_rate_hz"))};
     json_decref(root);
-    return 1;
+    return said;
 }
 
 const char *more_evidence(struct cs_store *store)
 {
     struct cs_error ignored = {0};
     uint64_t bursts = 0;
-    struct said said = {.store = store};
-    cs_store_each_epoch(store, read_meta, &said, &ignored);
+    struct said said = newest_says(store);
     if (said.imported)
         return "an imported recording has that from branch records alone (perf record -b), cyclescope record "
                "from bursts";

@@ -361,7 +361,6 @@ static int open_counted(const struct parsed *args, struct profile *p, enum profi
     struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process")};
     *c = (struct counted){.wanted = by == BY_PROCEDURE && option_given(args, "calls")};
-    wanted.images = c->wanted;
     int rc = by == BY_PROCEDURE ? cs_calls_open(&c->calls, p->store, &wanted, err) : 0;
     if (rc < 0 || !c->wanted)
         return rc;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks a store and keeps what its heads say, grouped by image and event. */
+/* Goes through a store's catalogue and keeps what its heads say, grouped by image and event. */
 #include "cli/profile/profile.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"
+#include "store/base/array.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 #include "store/merged.h"
 #include "store/table/burst_schemas.h"
 
@@ -14,14 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct walk {
+struct gathering {
     struct profile *profile;
     const struct profile_filter *filter;
     unsigned n_points; /* profiles of points met, filtered out or not */
     unsigned n_of_image, n_of_label;
     struct cs_resembling image, label; /* what was asked for, where nothing is of that name */
-    size_t *slots;                     /* hash of image ids: index + 1 */
-    size_t n_slots;
 };
 
 /* "worker" for "worker (12)": what may be typed for all of that name. */
@@ -50,19 +50,12 @@ static bool wanted(const struct profile_filter *f, const struct cs_store_profile
     return is_of_label(f, ref) && is_of_image(f, ref);
 }
 
-static void *grown(void *array, size_t n, size_t size)
-{
-    return n & (n - 1) ? array : realloc(array, (n ? 2 * n : 1) * size); /* doubles at powers of two */
-}
-
 static int find_event(struct profile *p, const struct cs_store_profile_head *head)
 {
     int i = profile_event_index(p, head->event);
     if (i < 0) {
-        struct profile_event *more = grown(p->events, p->n_events, sizeof *more);
-        if (!more)
+        if (cs_array_room(p->events, p->n_events, p->events_capacity) < 0)
             return -ENOMEM;
-        p->events = more;
         i = (int)p->n_events++;
         p->events[i] = (struct profile_event){.samples = 0};
         memcpy(p->events[i].name, head->event, sizeof head->event);
@@ -80,78 +73,45 @@ static int find_epoch(struct profile *p, const char *epoch)
     for (unsigned i = p->n_epochs; i-- > 0;)
         if (strcmp(p->epochs[i], epoch) == 0)
             return 0;
-    char **more = grown(p->epochs, p->n_epochs, sizeof *more);
-    if (!more)
+    if (cs_array_room(p->epochs, p->n_epochs, p->epochs_capacity) < 0)
         return -ENOMEM;
-    p->epochs = more;
-    p->epochs[p->n_epochs] = strdup(epoch);
-    return p->epochs[p->n_epochs++] ? 0 : -ENOMEM;
-}
-
-static size_t hash(const char *id)
-{
-    size_t h = 1469598103934665603ull;
-    for (; *id; id++)
-        h = (h ^ (unsigned char)*id) * 1099511628211ull;
-    return h;
-}
-
-static int rehash(struct walk *w)
-{
-    size_t n = w->n_slots ? 2 * w->n_slots : 1024;
-    size_t *slots = calloc(n, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    for (size_t i = 0; i < w->profile->n_images; i++) {
-        size_t at = hash(w->profile->images[i].image.id) & (n - 1);
-        while (slots[at])
-            at = (at + 1) & (n - 1);
-        slots[at] = i + 1;
-    }
-    free(w->slots);
-    w->slots = slots;
-    w->n_slots = n;
+    p->epochs[p->n_epochs++] = epoch;
     return 0;
 }
 
-static struct profile_image *find_image(struct walk *w, const struct cs_store_image *image)
+const struct profile_image *profile_image_of(const struct profile *p, const char *id)
 {
-    struct profile *p = w->profile;
-    if (2 * p->n_images >= w->n_slots && rehash(w) < 0)
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&p->by_id, cs_map_text(id), &step)) != CS_MAP_NONE;)
+        if (strcmp(p->images[i].image.id, id) == 0)
+            return &p->images[i];
+    return NULL;
+}
+
+static struct profile_image *find_image(struct profile *p, const struct cs_store_image *image)
+{
+    const struct profile_image *there = profile_image_of(p, image->id);
+    if (there)
+        return &p->images[there - p->images];
+    if (cs_array_room(p->images, p->n_images, p->images_capacity) < 0 ||
+        cs_map_add(&p->by_id, cs_map_text(image->id), (uint32_t)p->n_images) < 0)
         return NULL;
-    size_t at = hash(image->id) & (w->n_slots - 1);
-    for (; w->slots[at]; at = (at + 1) & (w->n_slots - 1))
-        if (strcmp(p->images[w->slots[at] - 1].image.id, image->id) == 0)
-            return &p->images[w->slots[at] - 1];
-    struct profile_image *more = grown(p->images, p->n_images, sizeof *more);
-    if (!more)
-        return NULL;
-    p->images = more;
-    struct profile_image *i = &p->images[p->n_images];
-    *i = (struct profile_image){.image = *image};
-    i->image.path = strdup(image->path);
-    i->image.build_id = strdup(image->build_id);
-    w->slots[at] = ++p->n_images;
-    return i->image.path && i->image.build_id ? i : NULL;
+    p->images[p->n_images] = (struct profile_image){.image = *image};
+    return &p->images[p->n_images++];
 }
 
 static int note_edges(struct profile *p, const struct cs_store_profile_ref *ref)
 {
     if (!cs_edges_are_whole(ref->head->event))
         return 0;
-    struct profile_edges *more = grown(p->edges, p->n_edges, sizeof *more);
-    if (!more)
+    if (cs_array_room(p->edges, p->n_edges, p->edges_capacity) < 0)
         return -ENOMEM;
-    p->edges = more;
-    struct profile_edges *e = &p->edges[p->n_edges++];
-    *e = (struct profile_edges){
-        .part = {0, strdup(ref->head->label), strdup(ref->epoch), strdup(ref->file), *ref->head}};
-    snprintf(e->image_id, sizeof e->image_id, "%s", ref->image->id);
-    return e->part.label && e->part.epoch && e->part.file ? 0 : -ENOMEM;
+    p->edges[p->n_edges++] = ref;
+    return 0;
 }
 
 /* Which part of the filter lets nothing pass, and what it may have meant. */
-static void note_names(struct walk *w, const struct cs_store_profile_ref *ref)
+static void note_names(struct gathering *w, const struct cs_store_profile_ref *ref)
 {
     const struct profile_filter *f = w->filter;
     if (is_of_image(f, ref))
@@ -164,7 +124,7 @@ static void note_names(struct walk *w, const struct cs_store_profile_ref *ref)
         try_label(&w->label, ref->head->label);
 }
 
-static int nothing_passed(const struct walk *w, const char *path, struct cs_error *err)
+static int nothing_passed(const struct gathering *w, const char *path, struct cs_error *err)
 {
     const struct profile_filter *f = w->filter;
     if (f->image && !w->n_of_image)
@@ -177,29 +137,23 @@ static int nothing_passed(const struct walk *w, const char *path, struct cs_erro
                    f->label ? f->label : "");
 }
 
-static int visit(const struct cs_store_profile_ref *ref, void *arg)
+static int note_profile(struct gathering *w, const struct cs_store_profile_ref *ref)
 {
-    struct walk *w = arg;
+    struct profile *p = w->profile;
     if (ref->kind == CS_KIND_EDGES && wanted(w->filter, ref))
-        return note_edges(w->profile, ref);
+        return note_edges(p, ref);
     if (ref->kind != CS_KIND_POINTS)
         return 0;
     w->n_points++;
     note_names(w, ref);
     if (!wanted(w->filter, ref))
         return 0;
-    int event = find_event(w->profile, ref->head);
-    struct profile_image *i = event < 0 ? NULL : find_image(w, ref->image);
-    struct profile_part *more = i ? grown(i->parts, i->n_parts, sizeof *more) : NULL;
-    if (!more)
+    int event = find_event(p, ref->head);
+    struct profile_image *i = event < 0 ? NULL : find_image(p, ref->image);
+    if (!i || cs_array_room(i->parts, i->n_parts, i->capacity) < 0 || find_epoch(p, ref->epoch) < 0)
         return -ENOMEM;
-    i->parts = more;
-    if (find_epoch(w->profile, ref->epoch) < 0)
-        return -ENOMEM;
-    struct profile_part *part = &i->parts[i->n_parts++];
-    *part = (struct profile_part){(unsigned)event, strdup(ref->head->label), strdup(ref->epoch),
-                                  strdup(ref->file), *ref->head};
-    return part->label && part->epoch && part->file ? 0 : -ENOMEM;
+    i->parts[i->n_parts++] = (struct profile_part){(unsigned)event, ref};
+    return 0;
 }
 
 bool profile_is_inner(const char *event)
@@ -276,15 +230,16 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
     if (rc < 0)
         return rc;
     p->codes = calloc(1, sizeof *p->codes);
-    struct walk w = {.profile = p,
-                     .filter = filter,
-                     .image.word = filter->image ? filter->image : "",
-                     .label.word = filter->label ? filter->label : ""};
-    rc = cs_store_each(p->store, visit, &w, err);
-    free(w.slots);
-    if (rc == -ENOMEM && !err->code)
-        cs_fail(err, ENOMEM, "out of memory while reading the store %s", path);
-    else if (rc == 0 && p->n_images == 0)
+    struct gathering w = {.profile = p,
+                          .filter = filter,
+                          .image.word = filter->image ? filter->image : "",
+                          .label.word = filter->label ? filter->label : ""};
+    const struct cs_catalog *catalog;
+    rc = cs_store_catalog(p->store, &catalog, err);
+    for (size_t i = 0; rc == 0 && i < catalog->n_profiles; i++)
+        if (note_profile(&w, &catalog->profiles[i]) < 0)
+            rc = cs_fail(err, ENOMEM, "out of memory while reading the store %s", path);
+    if (rc == 0 && p->n_images == 0)
         rc = w.n_points ? nothing_passed(&w, path, err)
              : *p->recordings.before
                  ? cs_fail(err, ENOENT,
@@ -331,40 +286,16 @@ void profile_close(struct profile *p)
     for (unsigned i = 0; p->codes && i < p->codes->n; i++)
         cs_image_close(p->codes->code[i]);
     free(p->codes);
-    for (size_t i = 0; i < p->n_images; i++) {
-        struct profile_image *im = &p->images[i];
-        for (unsigned k = 0; k < im->n_parts; k++) {
-            free(im->parts[k].label);
-            free(im->parts[k].epoch);
-            free(im->parts[k].file);
-        }
-        free(im->parts);
-        free((void *)(uintptr_t)im->image.path);
-        free((void *)(uintptr_t)im->image.build_id);
-    }
+    for (size_t i = 0; i < p->n_images; i++)
+        free(p->images[i].parts);
     free(p->images);
-    for (size_t i = 0; i < p->n_edges; i++) {
-        free(p->edges[i].part.label);
-        free(p->edges[i].part.epoch);
-        free(p->edges[i].part.file);
-    }
+    cs_map_fini(&p->by_id);
     free(p->edges);
     free(p->events);
-    for (unsigned i = 0; i < p->n_epochs; i++)
-        free(p->epochs[i]);
     free(p->epochs);
     if (p->store)
         cs_store_close(p->store);
     memset(p, 0, sizeof *p);
-}
-
-static struct cs_store_profile_ref ref_of(const struct profile_image *image, const struct profile_part *part)
-{
-    return (struct cs_store_profile_ref){.epoch = part->epoch,
-                                         .image = &image->image,
-                                         .head = &part->head,
-                                         .kind = CS_KIND_POINTS,
-                                         .file = part->file};
 }
 
 int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
@@ -372,11 +303,9 @@ int profile_merged(const struct profile_image *image, unsigned event, struct cs_
 {
     int rc = 0;
     *out = NULL;
-    for (unsigned k = 0; rc == 0 && k < image->n_parts; k++) {
-        const struct cs_store_profile_ref ref = ref_of(image, &image->parts[k]);
+    for (unsigned k = 0; rc == 0 && k < image->n_parts; k++)
         if (image->parts[k].event == event)
-            rc = cs_store_load_into(&ref, out, err);
-    }
+            rc = cs_store_load_into(image->parts[k].ref, out, err);
     return rc;
 }
 
@@ -388,14 +317,13 @@ int profile_points(const struct profile_image *image, int event,
         const struct profile_part *part = &image->parts[k];
         if (event >= 0 && part->event != (unsigned)event)
             continue;
-        const struct cs_store_profile_ref ref = ref_of(image, part);
         struct cs_table *table;
-        int rc = cs_store_load(&ref, &table, err);
+        int rc = cs_store_load(part->ref, &table, err);
         if (rc < 0)
             return rc;
         for (size_t r = 0; r < cs_table_rows(table); r++) {
-            const uint64_t *row = cs_table_row(table, r);
-            visit_point(part->event, part->label, row[0], row[1], arg);
+            const struct cs_point_row *row = cs_table_at(table, r);
+            visit_point(part->event, part->ref->head->label, row->offset, row->samples, arg);
         }
         cs_table_close(table);
     }

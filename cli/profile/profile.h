@@ -43,6 +43,7 @@
 #include "cli/command/recordings.h"
 #include "cli/output/image_name.h"
 #include "image/code.h"
+#include "store/base/map.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -65,19 +66,13 @@ struct profile_event {
 
 struct profile_part { /* one file of the store */
     unsigned event;
-    char *label, *epoch, *file;
-    struct cs_store_profile_head head;
-};
-
-struct profile_edges { /* a profile of edges */
-    char image_id[CS_IMAGE_ID_MAX];
-    struct profile_part part; /* its event is no index */
+    const struct cs_store_profile_ref *ref;
 };
 
 struct profile_image {
-    struct cs_store_image image; /* strings are ours */
+    struct cs_store_image image; /* strings are the store's */
     struct profile_part *parts;
-    unsigned n_parts, room;
+    unsigned n_parts, capacity;
     bool fileless; /* filled by profile_sum by names: neither its file nor a copy was found */
 };
 
@@ -86,19 +81,23 @@ struct profile {
     struct recordings recordings; /* what of the store is read */
     bool one_image;               /* the filter asked for an image */
     struct profile_event *events;
-    unsigned n_events, main_event;
+    unsigned n_events, main_event, events_capacity;
     struct profile_image *images;
-    size_t n_images;
-    struct profile_edges *edges; /* "burst-edges" and branch records of what the filter lets pass */
-    size_t n_edges;
-    char **epochs;
-    unsigned n_epochs;
+    size_t n_images, images_capacity;
+    struct cs_map by_id; /* images */
+    const struct cs_store_profile_ref *
+        *edges; /* "burst-edges" and branch records of what the filter lets pass */
+    size_t n_edges, edges_capacity;
+    const char **epochs;
+    unsigned n_epochs, epochs_capacity;
     struct profile_codes *codes;
 };
 
 int profile_open(struct profile *profile, const char *path, const struct profile_filter *filter,
                  struct cs_error *err);
 void profile_close(struct profile *profile);
+/* NULL: it has no samples of such an image. */
+const struct profile_image *profile_image_of(const struct profile *profile, const char *id);
 /* Fails with a sentence where the recording has no code at all, only what the observer saw under tags. */
 int profile_needs_code(const struct profile *profile, struct cs_error *err);
 /* Calls visit(offset, samples) for the points of one event of an image (event < 0: all events), part by part,

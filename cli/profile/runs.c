@@ -167,21 +167,14 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
         return rc;
     ask_debuginfod(&p);
     snprintf(runs->event, sizeof runs->event, "%s", p.events[p.main_event].name);
-    unsigned n_epochs = p.n_epochs;
-    char **epochs = p.epochs;
-    p.epochs = NULL;
-    p.n_epochs = 0;
-    profile_close(&p);
     unsigned without = 0; /* an observer's epoch has no samples */
-    for (unsigned i = 0; i < n_epochs && rc == 0; i++) {
-        rc = add_run(runs, store, epochs[i], by, err);
+    for (unsigned i = 0; i < p.n_epochs && rc == 0; i++) {
+        rc = add_run(runs, store, p.epochs[i], by, err);
         without += rc == -ENOENT;
-        if (rc == -ENOENT && without < n_epochs)
+        if (rc == -ENOENT && without < p.n_epochs)
             rc = 0;
     }
-    for (unsigned i = 0; i < n_epochs; i++)
-        free(epochs[i]);
-    free(epochs);
+    profile_close(&p);
     runs->n_sets++;
     return rc;
 }

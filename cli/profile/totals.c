@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct profile_image *image_of(const struct profile *p, const char *id)
-{
-    for (size_t i = 0; i < p->n_images; i++)
-        if (strcmp(p->images[i].image.id, id) == 0)
-            return &p->images[i];
-    return NULL;
-}
-
 struct ordering {
     const struct cs_calls *calls;
     unsigned main_event;
@@ -52,7 +44,8 @@ static int add_callers(const struct profile *p, struct profile_rows *rows, const
     qsort(rows->row, had, sizeof *rows->row, named);
     for (uint32_t i = 1; i < calls->n_functions; i++) {
         const struct cs_call_function *f = &calls->functions[i];
-        struct profile_row row = {.image = f->image ? image_of(p, f->image->id) : NULL, .start = f->start};
+        struct profile_row row = {.image = f->image ? profile_image_of(p, f->image->id) : NULL,
+                                  .start = f->start};
         if (!f->known || !f->start || !row.image || bsearch(&row, rows->row, had, sizeof row, named))
             continue;
         row.name = strdup(f->linkage);

@@ -3,6 +3,7 @@
 #include "exchange/export/chains.h"
 
 #include "store/base/array.h"
+#include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
 #include <errno.h>
@@ -19,28 +20,25 @@ static int64_t text_of(const struct cs_export *from, const char *epoch, const ch
     return cs_table_text(from->chained, key);
 }
 
-struct noting {
-    struct cs_export *from;
-    struct cs_error *err;
-};
-
-static int note(const struct cs_store_profile_ref *ref, void *arg)
+static int no_memory(struct cs_error *err)
 {
-    struct noting *n = arg;
-    char event[64];
-    if (!cs_contexts_of(ref, event))
-        return 0;
-    if (text_of(n->from, ref->epoch, ref->head->label, event) < 0 || text_of(n->from, "", "", event) < 0)
-        return cs_fail(n->err, ENOMEM, "out of memory while reading the store");
-    return 0;
+    return cs_fail(err, ENOMEM, "out of memory for the call chains of the store");
 }
 
 int cs_export_chains_note(struct cs_export *from, struct cs_store *store, struct cs_error *err)
 {
-    struct noting n = {from, err};
+    const struct cs_catalog *catalog;
+    int rc = cs_store_catalog(store, &catalog, err);
     from->chained = cs_table_open(&cs_schema_stacks);
-    int rc = from->chained ? cs_store_each(store, note, &n, err)
-                           : cs_fail(err, ENOMEM, "out of memory while reading the store");
+    if (rc == 0 && !from->chained)
+        rc = no_memory(err);
+    for (size_t i = 0; rc == 0 && i < catalog->n_profiles; i++) {
+        const struct cs_store_profile_ref *ref = &catalog->profiles[i];
+        char event[64];
+        if (cs_contexts_of(ref, event) &&
+            (text_of(from, ref->epoch, ref->head->label, event) < 0 || text_of(from, "", "", event) < 0))
+            rc = no_memory(err);
+    }
     from->n_noted = rc == 0 ? cs_table_texts(from->chained) : 0;
     return rc;
 }
@@ -82,9 +80,9 @@ static int take_profiles(struct cs_export *from, const struct cs_exported_image 
 {
     for (unsigned k = 0; k < image->n_profiles; k++) {
         struct cs_store_profile_head head = {.event = ""};
-        struct cs_store_profile_ref ref = {.head = &head, .kind = image->profiles[k].kind};
+        const struct cs_store_profile_ref ref = {.head = &head, .kind = image->profiles[k].kind};
         char event[64];
-        snprintf(head.event, sizeof head.event, "%s", image->profiles[k].event);
+        memcpy(head.event, image->profiles[k].event, sizeof head.event);
         if (!cs_contexts_of(&ref, event))
             continue;
         struct cs_export_chains *c = chains_of(from, event);
@@ -94,33 +92,32 @@ static int take_profiles(struct cs_export *from, const struct cs_exported_image 
     return 0;
 }
 
-/* An image that chains name, by number; those that the store lacks stay NULL in the end. */
-static int add_image(const char *epoch, const struct cs_store_image *image, void *arg)
+/* Those that the store lacks stay NULL in the end. */
+static bool chains_name(const struct cs_export *from, const char *image_id)
 {
-    struct noting *n = arg;
-    (void)epoch;
-    for (unsigned i = 0; i < n->from->n_chains; i++) {
-        const struct cs_contexts *tree = n->from->chains[i].tree;
-        for (uint32_t k = 1; k < cs_contexts_images(tree); k++)
-            if (strcmp(cs_contexts_image_id(tree, k), image->id) == 0)
-                return cs_export_image_of(n->from, image)
-                           ? 0
-                           : cs_fail(n->err, ENOMEM, "out of memory while reading the store");
-    }
-    return 0;
+    for (unsigned i = 0; i < from->n_chains; i++)
+        for (uint32_t k = 1; k < cs_contexts_images(from->chains[i].tree); k++)
+            if (strcmp(cs_contexts_image_id(from->chains[i].tree, k), image_id) == 0)
+                return true;
+    return false;
 }
 
 int cs_export_chains_open(struct cs_export *from, struct cs_store *store, struct cs_error *err)
 {
-    struct noting n = {from, err};
+    const struct cs_catalog *catalog;
     int rc = take_profiles(from, &from->contexts);
     for (unsigned i = 0; rc == 0 && i < from->n_images; i++)
         rc = take_profiles(from, &from->images[i]);
     if (rc < 0)
-        return cs_fail(err, ENOMEM, "out of memory for the call chains of the store");
+        return no_memory(err);
     for (unsigned i = 0; i < from->n_chains; i++)
         from->rows_total += cs_contexts_count(from->chains[i].tree);
-    return from->n_chains ? cs_store_each_image(store, add_image, &n, err) : 0;
+    rc = from->n_chains ? cs_store_catalog(store, &catalog, err) : 0;
+    for (size_t i = 0; rc == 0 && from->n_chains && i < catalog->n_images; i++)
+        if (catalog->images[i].is_first && chains_name(from, catalog->images[i].image->id) &&
+            !cs_export_image_of(from, catalog->images[i].image))
+            rc = no_memory(err);
+    return rc;
 }
 
 void cs_export_chains_close(struct cs_export *from)

@@ -3,6 +3,7 @@
 #include "exchange/export/export.h"
 #include "exchange/export/chains.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 #include "store/merged.h"
 #include "store/table/wait_schemas.h"
 
@@ -77,10 +78,8 @@ struct cs_exported_image *cs_export_image_of(struct cs_export *to, const struct 
     to->images = grown;
     struct cs_exported_image *added = &grown[to->n_images];
     *added = (struct cs_exported_image){.image = *image};
-    added->image.path = strdup(image->path);
-    added->image.build_id = strdup(image->build_id);
-    to->n_images++; /* closing frees what there is */
-    return added->image.path && added->image.build_id ? added : NULL;
+    to->n_images++;
+    return added;
 }
 
 static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
@@ -103,9 +102,8 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
     return added;
 }
 
-static int collect(const struct cs_store_profile_ref *ref, void *arg)
+static int collect(struct collecting *c, const struct cs_store_profile_ref *ref)
 {
-    struct collecting *c = arg;
     bool contexts = ref->image->kind == CS_IMAGE_CONTEXTS;
     bool of_image = contexts || image_wanted(ref->image, c->image),
          of_event = event_wanted(ref->head->event, c->event);
@@ -140,12 +138,15 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
                            .err = err,
                            .meant_image.word = image ? image : "",
                            .meant_event.word = event ? event : ""};
+    const struct cs_catalog *catalog;
     *out = (struct cs_export){.store = store,
                               .filtered = image != NULL,
                               .chosen = event != NULL,
                               .watch = watch ? *watch : (struct cs_export_watch){NULL, NULL}};
     int rc = cs_export_chains_note(out, store, err);
-    rc = rc < 0 ? rc : cs_store_each(store, collect, &c, err);
+    rc = rc < 0 ? rc : cs_store_catalog(store, &catalog, err);
+    for (size_t i = 0; rc == 0 && i < catalog->n_profiles; i++)
+        rc = collect(&c, &catalog->profiles[i]);
     bool any = out->n_images > 0 || (!image && out->contexts.n_profiles); /* waits have no points */
     rc = rc < 0 ? rc : cs_export_chains_open(out, store, err);
     for (unsigned i = 0; rc == 0 && i < out->n_images; i++) {
@@ -181,8 +182,6 @@ void cs_export_close(struct cs_export *from)
     for (unsigned i = 0; i < from->n_images; i++) {
         struct cs_exported_image *image = &from->images[i];
         close_profiles(image);
-        free((char *)(uintptr_t)image->image.path);
-        free((char *)(uintptr_t)image->image.build_id);
         if (image->code)
             cs_image_close(image->code);
     }

@@ -54,7 +54,7 @@ struct cs_exported_profile {
 };
 
 struct cs_exported_image {
-    struct cs_store_image image; /* strings owned */
+    struct cs_store_image image; /* strings are the store's */
     struct cs_image_code *code;
     struct cs_exported_profile *profiles;
     unsigned n_profiles;

@@ -3,6 +3,7 @@
 #include "exchange/fleet/clickhouse_internal.h"
 #include "exchange/fleet/http.h"
 #include "store/base/bytes.h"
+#include "store/catalog.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -182,27 +183,6 @@ int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error 
 
 /* ---- what the server has of a store ---- */
 
-struct epochs {
-    char **names;
-    size_t n;
-    bool failed;
-};
-
-static int add_epoch(const struct cs_store_profile_ref *ref, void *arg)
-{
-    struct epochs *epochs = arg;
-    if (epochs->n && strcmp(epochs->names[epochs->n - 1], ref->epoch) == 0)
-        return 0;
-    char **grown = realloc(epochs->names, (epochs->n + 1) * sizeof *grown);
-    if (grown)
-        epochs->names = grown;
-    if (grown && (grown[epochs->n] = strdup(ref->epoch)) != NULL)
-        epochs->n++;
-    else
-        epochs->failed = true;
-    return epochs->failed;
-}
-
 /* "a<TAB>b" in place; ClickHouse escapes what would disturb, and nothing that is escaped names a profile of a
  * store but in its label. */
 static void unescape(char *text)
@@ -275,14 +255,15 @@ static int notify_epoch(struct cs_fleet_server *server, const char *epoch, const
 int cs_fleet_server_notify(struct cs_fleet_server *server, struct cs_store *store, const char *host,
                            struct cs_fleet_spool *spool, struct cs_error *err)
 {
-    struct epochs epochs = {0};
-    int rc = cs_store_each(store, add_epoch, &epochs, err);
-    if (epochs.failed)
-        rc = cs_fleet_server_no_memory(err);
-    for (size_t i = 0; rc == 0 && i < epochs.n; i++)
-        rc = notify_epoch(server, epochs.names[i], host, spool, err);
-    for (size_t i = 0; i < epochs.n; i++)
-        free(epochs.names[i]);
-    free(epochs.names);
+    const struct cs_catalog *catalog;
+    const char *epoch = "";
+    cs_store_refresh(store);
+    int rc = cs_store_catalog(store, &catalog, err);
+    for (size_t i = 0; rc == 0 && i < catalog->n_profiles; i++) {
+        if (strcmp(epoch, catalog->profiles[i].epoch) == 0)
+            continue;
+        epoch = catalog->profiles[i].epoch;
+        rc = notify_epoch(server, epoch, host, spool, err);
+    }
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "image/code.h"
 #include "store/base/array.h"
 #include "store/base/bytes.h"
+#include "store/catalog.h"
 #include "store/file.h"
 #include "store/profile.h"
 
@@ -175,13 +176,10 @@ static int collect_changed(struct collecting *c, const struct cs_store_profile_r
     return rc;
 }
 
-static int collect_profile(const struct cs_store_profile_ref *ref, void *arg)
+static int collect_profile(struct collecting *c, const struct cs_store_profile_ref *ref)
 {
-    struct collecting *c = arg;
     struct cs_fleet_sent k = {0};
     struct stat st;
-    if (ref->kind != CS_KIND_POINTS || c->made->full)
-        return 0;
     if (c->waiting_bytes >= c->settings->most_bytes) {
         c->made->full = true;
         return 0;
@@ -232,11 +230,16 @@ int cs_fleet_spool_collect(struct cs_fleet_spool *spool, struct cs_store *store,
                            struct cs_error *err)
 {
     struct collecting c = {.spool = spool, .store = store, .settings = settings, .made = made, .err = err};
+    const struct cs_query points = {.kind = CS_KIND_POINTS};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
     uint64_t batches;
     *made = (struct cs_fleet_spool_made){0};
     int rc = cs_fleet_spool_waiting(spool, &batches, &c.waiting_bytes, err);
-    if (rc == 0)
-        rc = cs_store_each(store, collect_profile, &c, err);
+    cs_store_refresh(store); /* a service collects again and again */
+    rc = rc < 0 ? rc : cs_store_catalog(store, &catalog, err);
+    for (size_t at = 0; rc == 0 && !made->full && (ref = cs_catalog_next(catalog, &points, &at));)
+        rc = collect_profile(&c, ref);
     if (rc == 0)
         rc = finish_batch(&c);
     forget_batch(&c);

@@ -2,6 +2,7 @@
 /* Aggregates out of the store: all epochs' profiles of one program merged, then turned back into a sink. */
 #include "observer/log/save.h"
 #include "store/base/text.h"
+#include "store/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,12 +12,9 @@
 struct finding {
     const char *wanted;
     struct cs_observe_saved *kept;
-    struct cs_table *sum; /* of the program chosen */
     char chosen[CS_IMAGE_ID_MAX];
     uint64_t most;
-    bool choosing; /* first walk: which program; second: its tables */
     char ids[64][CS_IMAGE_ID_MAX];
-    struct cs_error *err;
 };
 
 static bool is_wanted(const char *wanted, const char *path)
@@ -34,33 +32,28 @@ static void count_program(struct finding *f, const char *id)
     f->kept->programs++;
 }
 
-static int visit(const struct cs_store_profile_ref *ref, void *arg)
+/* The program with most cycles, of those that are wanted. */
+static int choose_program(struct finding *f, const struct cs_catalog *catalog, const struct cs_query *query,
+                          struct cs_error *err)
 {
-    struct finding *f = arg;
-    if (ref->kind != CS_KIND_OBSERVED || strcmp(ref->head->event, "observed") != 0)
-        return 0;
-    if (f->choosing)
+    const struct cs_store_profile_ref *ref;
+    for (size_t at = 0; (ref = cs_catalog_next(catalog, query, &at));) {
+        struct cs_table *table;
         count_program(f, ref->image->id);
-    if (!is_wanted(f->wanted, ref->image->path) || (!f->choosing && strcmp(ref->image->id, f->chosen) != 0))
-        return 0;
-    struct cs_table *table;
-    int rc = cs_store_load(ref, &table, f->err);
-    if (rc < 0)
-        return rc;
-    if (cs_table_schema(table)->n_columns != cs_schema_observed.n_columns)
-        rc = cs_fail(f->err, EBADMSG, "%s has other columns than this program knows", ref->file);
-    else if (f->choosing) {
-        uint64_t cycles = cs_table_sum(table, 5);
-        if (!*f->chosen || cycles > f->most) {
-            f->most = cycles;
-            strcpy(f->chosen, ref->image->id);
-            snprintf(f->kept->program, sizeof f->kept->program, "%s", ref->image->path);
-        }
-    } else if (cs_table_merge(f->sum, table) < 0) {
-        rc = cs_fail(f->err, ENOMEM, "no memory to read %s", ref->file);
+        if (!is_wanted(f->wanted, ref->image->path))
+            continue;
+        int rc = cs_store_load(ref, &table, err);
+        if (rc < 0)
+            return rc;
+        uint64_t cycles = cs_table_sum(table, offsetof(struct cs_observed_row, cycles) / 8);
+        cs_table_close(table);
+        if (*f->chosen && cycles <= f->most)
+            continue;
+        f->most = cycles;
+        strcpy(f->chosen, ref->image->id);
+        snprintf(f->kept->program, sizeof f->kept->program, "%s", ref->image->path);
     }
-    cs_table_close(table);
-    return rc;
+    return 0;
 }
 
 /* Index of a name in a list that grows; -1 when full. */
@@ -86,12 +79,12 @@ struct reading {
 static void name_columns(struct reading *r)
 {
     for (size_t i = 0; i < cs_table_rows(r->table); i++) {
-        const uint64_t *row = cs_table_row(r->table, i);
-        const char *what = cs_table_string(r->table, row[0]), *of = cs_table_string(r->table, row[1]);
-        if (strcmp(what, "tag") == 0 && row[3] < CS_TAGS_MAX) {
-            snprintf(r->kept->tags[row[3]], sizeof r->kept->tags[0], "%s", of);
-            if (row[3] >= r->n_tags)
-                r->n_tags = (unsigned)row[3] + 1;
+        const struct cs_observed_row *row = cs_table_at(r->table, i);
+        const char *what = cs_table_string(r->table, row->what), *of = cs_table_string(r->table, row->of);
+        if (strcmp(what, "tag") == 0 && row->bin < CS_TAGS_MAX) {
+            snprintf(r->kept->tags[row->bin], sizeof r->kept->tags[0], "%s", of);
+            if (row->bin >= r->n_tags)
+                r->n_tags = (unsigned)row->bin + 1;
         } else if (strncmp(what, "rate ", 5) == 0 && !*of) {
             index_of(r->kept->counters, &r->n_counters, CS_COUNTERS_MAX, what + 5);
         }
@@ -105,9 +98,9 @@ static void name_ratios(struct reading *r)
     for (unsigned c = 0; c < r->n_counters; c++)
         counters[c] = r->kept->counters[c];
     for (size_t i = 0; i < cs_table_rows(r->table) && r->n_ratios < CS_RATIOS_MAX; i++) {
-        const uint64_t *row = cs_table_row(r->table, i);
-        const char *what = cs_table_string(r->table, row[0]);
-        if (strncmp(what, "ratio ", 6) == 0 && !*cs_table_string(r->table, row[1]) &&
+        const struct cs_observed_row *row = cs_table_at(r->table, i);
+        const char *what = cs_table_string(r->table, row->what);
+        if (strncmp(what, "ratio ", 6) == 0 && !*cs_table_string(r->table, row->of) &&
             cs_ratio_parse(what + 6, counters, r->n_counters, &r->ratios[r->n_ratios]))
             snprintf(r->ratio_names[r->n_ratios++], sizeof r->ratio_names[0], "%s", what + 6);
     }
@@ -123,7 +116,7 @@ static int ratio_of(const struct reading *r, const char *name)
 }
 
 /* A row of a ratio, of the whole run or of a value of a tag; false: it is something else. */
-static bool take_ratio(struct reading *r, const char *what, const char *of, const uint64_t *row)
+static bool take_ratio(struct reading *r, const char *what, const char *of, const struct cs_observed_row *row)
 {
     struct cs_sink *s = r->kept->sink;
     const bool sums = strncmp(what, "ratio ", 6) == 0;
@@ -136,24 +129,24 @@ static bool take_ratio(struct reading *r, const char *what, const char *of, cons
         unsigned t = (unsigned)(name[0] - '0');
         if (t >= r->n_tags || name[1] != ' ')
             return true;
-        to = cs_tags_find(s->tags[t], row[2]);
+        to = cs_tags_find(s->tags[t], row->value);
         bins = to->bins;
         name += 2;
     }
     int series = ratio_of(r, name);
     if (series >= 0 && sums)
-        to->squares[series] = (double)row[7] / 1024;
-    else if (series >= 0 && bins && row[3] < CS_DTE_RATE_BINS)
-        bins[(unsigned)series * CS_DTE_RATE_BINS + row[3]] = row[4];
+        to->squares[series] = (double)row->squares / 1024;
+    else if (series >= 0 && bins && row->bin < CS_DTE_RATE_BINS)
+        bins[(unsigned)series * CS_DTE_RATE_BINS + row->bin] = row->number;
     return true;
 }
 
-static void take_rate(struct cs_tag_row *to, unsigned c, const uint64_t *row)
+static void take_rate(struct cs_tag_row *to, unsigned c, const struct cs_observed_row *row)
 {
-    to->kept = row[4];
-    to->kept_cycles = row[5];
-    to->events[c] = row[6];
-    to->squares[c] = (double)row[7] / 1024;
+    to->kept = row->number;
+    to->kept_cycles = row->cycles;
+    to->events[c] = row->events;
+    to->squares[c] = (double)row->squares / 1024;
 }
 
 /* "rate T name", "bin T name": index of the counter, and the tag; -1 where it isn't one. */
@@ -166,32 +159,33 @@ static int split(struct reading *r, const char *what, size_t word, unsigned *tag
     return *tag < r->n_tags ? index_of(r->kept->counters, &n, r->n_counters, what + word + 2) : -1;
 }
 
-static void take_of_tag(struct reading *r, const char *what, const uint64_t *row)
+static void take_of_tag(struct reading *r, const char *what, const struct cs_observed_row *row)
 {
     struct cs_sink *s = r->kept->sink;
     unsigned t;
     int c;
-    if (strcmp(what, "tag") == 0 && row[3] < r->n_tags) {
-        struct cs_tag_row *to = cs_tags_find(s->tags[row[3]], row[2]);
-        to->samples += row[4];
-        to->half_cycles += row[5];
-        to->visits += row[6];
+    if (strcmp(what, "tag") == 0 && row->bin < r->n_tags) {
+        struct cs_tag_row *to = cs_tags_find(s->tags[row->bin], row->value);
+        to->samples += row->number;
+        to->half_cycles += row->cycles;
+        to->visits += row->events;
     } else if (strncmp(what, "rate ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
-        take_rate(cs_tags_find(s->tags[t], row[2]), (unsigned)c, row);
+        take_rate(cs_tags_find(s->tags[t], row->value), (unsigned)c, row);
     } else if (strncmp(what, "edge ", 5) == 0 && (c = split(r, what, 5, &t)) >= 0) {
-        struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
-        to->edge_cycles = (double)row[5];
-        to->edge_events[c] = (double)row[6];
-        to->edge_others[c] = (double)row[7] / 1024;
+        struct cs_tag_row *to = cs_tags_find(s->tags[t], row->value);
+        to->edge_cycles = (double)row->cycles;
+        to->edge_events[c] = (double)row->events;
+        to->edge_others[c] = (double)row->squares / 1024;
     } else if (strncmp(what, "bin ", 4) == 0 && (c = split(r, what, 4, &t)) >= 0) {
-        struct cs_tag_row *to = cs_tags_find(s->tags[t], row[2]);
-        if (to->bins && row[3] < CS_DTE_RATE_BINS)
-            to->bins[(unsigned)c * CS_DTE_RATE_BINS + row[3]] =
-                row[4] < UINT32_MAX ? (uint32_t)row[4] : UINT32_MAX;
+        struct cs_tag_row *to = cs_tags_find(s->tags[t], row->value);
+        if (to->bins && row->bin < CS_DTE_RATE_BINS)
+            to->bins[(unsigned)c * CS_DTE_RATE_BINS + row->bin] =
+                row->number < UINT32_MAX ? (uint32_t)row->number : UINT32_MAX;
     }
 }
 
-static void take_of_run(struct reading *r, const char *what, const char *of, const uint64_t *row)
+static void take_of_run(struct reading *r, const char *what, const char *of,
+                        const struct cs_observed_row *row)
 {
     struct cs_sink *s = r->kept->sink;
     unsigned n = r->n_counters;
@@ -200,28 +194,28 @@ static void take_of_run(struct reading *r, const char *what, const char *of, con
     if (space)
         c = index_of(r->kept->counters, &n, r->n_counters, space + 1);
     if (strcmp(what, "run") == 0) {
-        r->kept->runs = row[4];
-        s->unseen_cycles = row[5];
-        r->kept->cycles_per_second = row[4] ? (double)row[6] / (double)row[4] : 0;
-        s->samples = row[7];
+        r->kept->runs = row->number;
+        s->unseen_cycles = row->cycles;
+        r->kept->cycles_per_second = row->number ? (double)row->events / (double)row->number : 0;
+        s->samples = row->squares;
     } else if (strcmp(what, "verdict") == 0) {
         of = strcmp(of, "away") == 0 ? cs_dte_name(CS_DTE_DESCHEDULED) : of; /* its name until 2026-11 */
         for (enum cs_dte_verdict v = 0; v < CS_DTE_VERDICTS; v++)
             if (strcmp(of, cs_dte_name(v)) == 0) {
-                s->tally.intervals[v] += row[4];
-                s->tally.cycles[v] += row[5];
+                s->tally.intervals[v] += row->number;
+                s->tally.cycles[v] += row->cycles;
             }
-    } else if (strcmp(what, "period") == 0 && row[3] < CS_DTE_CYCLE_BINS) {
-        s->periods[row[3]] = row[4];
-    } else if (strcmp(what, "gap") == 0 && row[3] < CS_DTE_CYCLE_BINS) {
-        s->gaps[row[3]] = row[4];
+    } else if (strcmp(what, "period") == 0 && row->bin < CS_DTE_CYCLE_BINS) {
+        s->periods[row->bin] = row->number;
+    } else if (strcmp(what, "gap") == 0 && row->bin < CS_DTE_CYCLE_BINS) {
+        s->gaps[row->bin] = row->number;
     } else if (c >= 0 && strncmp(what, "rate ", 5) == 0) {
         take_rate(&s->whole_run, (unsigned)c, row);
-    } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row[3] < CS_DTE_RATE_BINS) {
-        s->rates[c][row[3]] = row[4];
-    } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row[3] < CS_DTE_RATE_BINS) {
-        s->joint[row[3]].cycles = row[5];
-        s->joint[row[3]].events[c] = row[6];
+    } else if (c >= 0 && strncmp(what, "bin ", 4) == 0 && row->bin < CS_DTE_RATE_BINS) {
+        s->rates[c][row->bin] = row->number;
+    } else if (c >= 0 && strncmp(what, "joint ", 6) == 0 && row->bin < CS_DTE_RATE_BINS) {
+        s->joint[row->bin].cycles = row->cycles;
+        s->joint[row->bin].events[c] = row->events;
     }
 }
 
@@ -230,34 +224,33 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
 {
     memset(kept, 0, sizeof *kept);
     struct finding *f = calloc(1, sizeof *f);
-    int rc = -ENOMEM;
-    if (!f || !(f->sum = cs_table_open(&cs_schema_observed))) {
-        free(f);
+    struct cs_table *sum = NULL;
+    int rc;
+    if (!f)
         return cs_fail(err, ENOMEM, "no memory to read %s", cs_store_path(store));
-    }
+    struct cs_query query = {.kind = CS_KIND_OBSERVED, .event = "observed"};
+    const struct cs_catalog *catalog;
     f->wanted = program;
     f->kept = kept;
-    f->err = err;
-    f->choosing = true;
-    rc = cs_store_each(store, visit, f, err);
-    f->choosing = false;
+    rc = cs_store_catalog(store, &catalog, err);
+    rc = rc < 0 ? rc : choose_program(f, catalog, &query, err);
     if (rc == 0 && !*f->chosen)
         rc = program && kept->programs
                  ? cs_fail(err, ENOENT, "%s was not observed in %s", program, cs_store_path(store))
                  : cs_fail(err, ENOENT, "nothing was observed in %s: cyclescope observe -o fills it",
                            cs_store_path(store));
-    if (rc == 0)
-        rc = cs_store_each(store, visit, f, err);
+    query.image_id = f->chosen;
+    rc = rc < 0 ? rc : cs_store_select(store, &query, &sum, NULL, err);
     if (rc == 0) {
-        struct reading r = {.kept = kept, .table = f->sum};
+        struct reading r = {.kept = kept, .table = sum};
         struct cs_dte_rule rule = cs_dte_paper_rule();
         strcpy(kept->image_id, f->chosen);
         name_columns(&r);
         name_ratios(&r);
         rc = cs_sink_open_ratios(r.n_tags, r.n_counters, r.ratios, r.n_ratios, &rule, &kept->sink, err);
         for (size_t i = 0; rc == 0 && i < cs_table_rows(r.table); i++) {
-            const uint64_t *row = cs_table_row(r.table, i);
-            const char *what = cs_table_string(r.table, row[0]), *of = cs_table_string(r.table, row[1]);
+            const struct cs_observed_row *row = cs_table_at(r.table, i);
+            const char *what = cs_table_string(r.table, row->what), *of = cs_table_string(r.table, row->of);
             if (take_ratio(&r, what, of, row))
                 continue;
             if (strcmp(what, "verdict") != 0 && strncmp(what, "joint ", 6) != 0 && *of)
@@ -266,7 +259,7 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
                 take_of_run(&r, what, of, row);
         }
     }
-    cs_table_close(f->sum);
+    cs_table_close(sum);
     free(f);
     return rc;
 }

@@ -275,6 +275,12 @@ const uint64_t *cs_table_row(struct cs_table *table, size_t i)
     return table->rows + (size_t)table->order[i] * table->schema.n_columns;
 }
 
+void cs_table_sort(struct cs_table *table)
+{
+    if (table)
+        sort(table);
+}
+
 uint64_t cs_table_sum(const struct cs_table *table, unsigned column)
 {
     uint64_t sum = 0;

@@ -104,6 +104,8 @@ int cs_table_merge(struct cs_table *dst, const struct cs_table *src);
 size_t cs_table_rows(const struct cs_table *table);
 /* Row i in ascending key order (text keys in strcmp order); valid until the next add, merge or close. */
 const uint64_t *cs_table_row(struct cs_table *table, size_t i);
+/* Puts the rows in order now, so that threads may read them; NULL is none. */
+void cs_table_sort(struct cs_table *table);
 /* Sum over all rows of column `column`, saturating. */
 uint64_t cs_table_sum(const struct cs_table *table, unsigned column);
 

@@ -22,7 +22,7 @@ for store in sys.argv[2:]:
     for folder, folders, files in os.walk(store):
         folders[:] = [f for f in folders if not f.startswith(".")]  # no part of the store
         for name in files:
-            if name == "lock":
+            if name == "lock" or name.startswith("."):
                 continue
             path = os.path.join(folder, name)
             with open(path, "rb") as f:

@@ -180,25 +180,21 @@ static void the_machine_is_that_of_the_newest_epoch_that_states_one(void **state
     assert_true(m.core_hz == 3e9);
 }
 
-static int count_epochs(const char *epoch, const char *json, void *names)
-{
-    char *last = names;
-    assert_non_null(json);
-    assert_true(!*last || strcmp(epoch, last) < 0);
-    snprintf(last, 128, "%s", epoch);
-    return 0;
-}
-
-static void epochs_are_visited_newest_first(void **state)
+static void epochs_are_listed_newest_first(void **state)
 {
     (void)state;
-    char last[128] = "";
+    const struct cs_store_epoch *epochs;
+    size_t n;
     struct cs_error err = {0};
     begin_epoch(1e9);
     begin_epoch(1e9);
     begin_epoch(1e9);
-    assert_int_equal(cs_store_each_meta(store, count_epochs, last, &err), 0);
-    assert_true(*last);
+    assert_int_equal(cs_store_epochs(store, &epochs, &n, &err), 0);
+    assert_true(n >= 3);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(*epochs[i].meta);
+        assert_true(i == 0 || strverscmp(epochs[i].name, epochs[i - 1].name) < 0);
+    }
 }
 
 /* 300 random draws of 200 lines hit 200 (1 - exp(-1.5)) = 155.374 different ones. */
@@ -232,7 +228,7 @@ int main(void)
         WITH_STORE(events_of_several_levels_are_not_added),
         WITH_STORE(events_are_of_the_recordings_that_counted_them),
         WITH_STORE(the_machine_is_that_of_the_newest_epoch_that_states_one),
-        WITH_STORE(epochs_are_visited_newest_first),
+        WITH_STORE(epochs_are_listed_newest_first),
         cmocka_unit_test(repeats_tell_how_many_lines_there_are),
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
     };

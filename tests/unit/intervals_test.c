@@ -3,6 +3,7 @@
  * longer. */
 #include "sampler/session/intervals.h"
 #include "store/coarsen.h"
+#include "tests/unit/each_profile.h"
 #include "tests/unit/tree.h"
 
 #include <setjmp.h>
@@ -64,7 +65,7 @@ static int see(const struct cs_store_profile_ref *ref, void *arg)
 {
     struct seen *seen = arg;
     struct cs_table *table;
-    assert_string_equal(ref->kind, "intervals");
+    assert_string_equal(ref->kind_name, "intervals");
     assert_int_equal(cs_store_load(ref, &table, &err), 0);
     for (size_t i = 0; i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
@@ -88,7 +89,7 @@ static int see(const struct cs_store_profile_ref *ref, void *arg)
 static struct seen look(void)
 {
     struct seen seen = {0};
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     return seen;
 }
 

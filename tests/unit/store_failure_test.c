@@ -5,6 +5,7 @@
  * nothing is renamed into place before it was synced (what a power cut leaves). Calls are wrapped by the
  * linker. */
 #include "store/store.h"
+#include "tests/unit/each_profile.h"
 #include "tests/unit/tree.h"
 
 #include <dirent.h>
@@ -199,7 +200,7 @@ static int walk(void)
     uint64_t sum = 0, lost;
     int rc = cs_store_open(path, CS_STORE_READ, &store, &err);
     if (rc == 0)
-        rc = cs_store_each(store, add_up, &sum, &err);
+        rc = each_profile(store, add_up, &sum, &err);
     if (rc == 0)
         rc = cs_store_counter(store, "lost", &lost, &err);
     cs_store_close(store);
@@ -261,7 +262,7 @@ static uint64_t sum_of_store(void)
     struct cs_store *store;
     uint64_t sum = 0;
     assert_int_equal(cs_store_open(path, CS_STORE_READ, &store, &err), 0);
-    if (cs_store_each(store, add_up, &sum, &err) < 0)
+    if (each_profile(store, add_up, &sum, &err) < 0)
         fail_msg("%s", err.text);
     cs_store_close(store);
     return sum;

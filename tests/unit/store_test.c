@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store/store.h in a temporary directory. */
 #include "store/store.h"
+#include "tests/unit/each_profile.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ static void merges_of_one_profile_add_up_in_one_file(void **unused)
     merge_points(store, &program, &clock_head, 64, 3);
     merge_points(store, &program, &clock_head, 64, 4);
     merge_points(store, &program, &clock_head, 68, 1);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     assert_int_equal(seen.n, 1);
     assert_int_equal(seen.rows, 2);
     assert_int_equal(seen.samples, 8);
@@ -140,7 +141,7 @@ static void events_labels_and_kinds_have_files_of_their_own(void **unused)
     cs_table_add(stacks, (uint64_t[]){(uint64_t)cs_table_text(stacks, "a+1;b+2"), 1});
     assert_int_equal(cs_store_merge(store, &program, &head, stacks, &err), 0);
     cs_table_close(stacks);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     assert_int_equal(seen.n, 4);
     assert_int_equal(seen.samples, 4);
     assert_int_equal(cs_store_verify(path, bad, NULL, &err), 0);
@@ -158,7 +159,7 @@ static void epochs_started_in_the_same_second_are_two(void **unused)
     assert_string_not_equal(cs_store_epoch_name(a), cs_store_epoch_name(b));
     merge_points(a, &program, &clock_head, 64, 1);
     merge_points(b, &program, &clock_head, 64, 1);
-    assert_int_equal(cs_store_each(a, see, &seen, &err), 0);
+    assert_int_equal(each_profile(a, see, &seen, &err), 0);
     assert_int_equal(seen.n, 2);
     cs_store_close(a);
     cs_store_close(b);
@@ -214,9 +215,9 @@ static void a_damaged_profile_fails_the_walk_and_is_named_by_verify(void **unuse
     struct seen seen = {0};
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     merge_points(store, &program, &clock_head, 64, 1);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     assert_int_equal(truncate(seen.file, 30), 0);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), -EBADMSG);
+    assert_int_equal(each_profile(store, see, &seen, &err), -EBADMSG);
     assert_non_null(strstr(err.text, seen.file));
     n_bad = 0;
     assert_int_equal(cs_store_verify(path, bad, NULL, &err), 1);
@@ -232,7 +233,7 @@ static void a_profile_under_another_name_is_noticed_by_verify(void **unused)
     char moved[600];
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     merge_points(store, &program, &clock_head, 64, 1);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     snprintf(moved, sizeof moved, "%.*s/cycles.prof", (int)(strrchr(seen.file, '/') - seen.file), seen.file);
     assert_int_equal(rename(seen.file, moved), 0);
     assert_int_equal(cs_store_verify(path, bad, NULL, &err), 1);
@@ -250,7 +251,7 @@ static void another_unit_is_refused_and_the_old_profile_stays(void **unused)
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     merge_points(store, &program, &clock_head, 64, 5);
     assert_int_equal(cs_store_merge(store, &program, &cycles, table, &err), -EINVAL);
-    assert_int_equal(cs_store_each(store, see, &seen, &err), 0);
+    assert_int_equal(each_profile(store, see, &seen, &err), 0);
     assert_int_equal(seen.samples, 5);
     cs_table_close(table);
     cs_store_close(store);
