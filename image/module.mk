@@ -1,6 +1,6 @@
 # image/: what a binary is: ELF, DWARF, build-ids, procedures, source lines, instructions
 MODULES += image
-image.pkgs := libdw libelf liblzma zlib libxxhash
+image.pkgs := libdw libelf liblzma zlib libxxhash libzstd
 image.libs := -lZydis -lcapstone -liberty -ldl
 
 # Tests compare what they print with other disassemblers and demanglers.

@@ -2,6 +2,7 @@
 /* A unit's scopes (functions and inlined calls) become nested ranges, so that the chain at an address is a
  * walk up the parents. libdw's own dwarf_getscopes walks the unit's tree for each question. */
 #include "image/debug/lines.h"
+#include "image/debug/inflated.h"
 #include "image/debug/line_program.h"
 #include "image/file/ranges.h"
 #include "store/base/array.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define DEPTH_MAX 200 /* of the tree of DIEs */
 #define RANGES_A_SCOPE_MAX 4096
@@ -48,6 +50,8 @@ struct unit {
 };
 
 struct lines {
+    Elf *plain; /* of compressed debug sections; NULL: none */
+    char *plain_bytes;
     Dwarf *dwarf;
     struct unit *units;
     size_t n;
@@ -98,6 +102,8 @@ struct lines *lines_open(Elf *elf)
     struct lines *lines = calloc(1, sizeof *lines);
     if (!lines)
         return NULL;
+    if ((lines->plain = inflated_open(elf, &lines->plain_bytes)) != NULL)
+        elf = lines->plain;
     lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     lines->sections = find_sections(elf);
     Dwarf_CU *cu = NULL, *before = NULL;
@@ -139,6 +145,8 @@ void lines_close(struct lines *lines)
     free(lines->units);
     cs_image_ranges_fini(&lines->ranges);
     dwarf_end(lines->dwarf);
+    elf_end(lines->plain);
+    free(lines->plain_bytes);
     free(lines);
 }
 
@@ -168,6 +176,22 @@ static const char *scope_name(Dwarf_Die *die)
     return name ? name : "";
 }
 
+/* dwarf_decl_file asserts what a file can make untrue. */
+static const char *declared_in(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Die cu;
+    Dwarf_Files *files;
+    size_t n;
+    if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) ||
+        dwarf_formudata(&attribute, &number) != 0 ||
+        !dwarf_cu_die(attribute.cu, &cu, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&cu, &files, &n) != 0 || number >= n)
+        return NULL;
+    return dwarf_filesrc(files, number, NULL, NULL);
+}
+
 static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inlined)
 {
     if (unit->n >= SCOPES_MAX || cs_array_room(unit->scopes, unit->n, unit->capacity) < 0)
@@ -183,7 +207,7 @@ static int add_scope(struct unit *unit, Dwarf_Die *cu, Dwarf_Die *die, bool inli
     *s = (struct scope){.name = scope_name(die),
                         .inlined = inlined,
                         .first_line = declared > 0 ? (unsigned)declared : 0,
-                        .first_file = dwarf_decl_file(die)};
+                        .first_file = declared_in(die)};
     if (inlined) {
         Dwarf_Files *files;
         size_t n_files;
@@ -226,6 +250,28 @@ static void walk(struct unit *unit, Dwarf_Die *cu)
             depth--;
         }
     }
+}
+
+/* Split DWARF: where a unit is a skeleton, its functions are in a file beside the object file. libdw opens what the image says:
+ * only if that is a regular file, or it could wait there for ever. False: it isn't there. */
+static bool split_unit(const struct unit *unit, Dwarf_Die *cu, Dwarf_Die *split)
+{
+    char path[4200];
+    struct stat st;
+    uint8_t type = 0;
+    Dwarf_Attribute attribute;
+    if (dwarf_cu_info(cu->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+        return false;
+    const char *name = dwarf_formstring(dwarf_attr(cu, DW_AT_dwo_name, &attribute));
+    if (!name)
+        name = dwarf_formstring(dwarf_attr(cu, DW_AT_GNU_dwo_name, &attribute));
+    if (!name || (*name != '/' && !unit->folder))
+        return false;
+    const int n = snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : unit->folder,
+                           *name == '/' ? "" : "/", name);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size > 0 && dwarf_cu_info(cu->cu, NULL, NULL, NULL, split, NULL, NULL, NULL) == 0 &&
+           split->addr != NULL;
 }
 
 /* unit's folder / folder / raw, as far as they are relative. libdw hands out the same pointer for the same
@@ -322,7 +368,8 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_fram
         return 0;
     if (!unit->walked) {
         unit->walked = true;
-        walk(unit, &cu);
+        Dwarf_Die split;
+        walk(unit, split_unit(unit, &cu, &split) ? &split : &cu);
         cs_image_ranges_nest(&unit->ranges);
     }
     unsigned n = 0;

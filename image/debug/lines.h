@@ -4,6 +4,7 @@
  *
  * Files of this room:
  *   frame           one level of inlining: function, file, line
+ *   inflated        debug sections compressed by zstd
  *   line_program    the line of one address, without the whole table
  *   lines           source lines and inlined calls
  *   made_lines      source lines of JIT code that was kept

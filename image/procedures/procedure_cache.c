@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 3         /* changes with the layout and with what procedures.c makes */
+#define VERSION 4         /* changes with the layout and with what procedures.c makes */
 #define PROCEDURES_MIN 64 /* smaller images are read as quickly */
 #define KEY_MAX 256
 #define BYTES_MAX ((uint64_t)256 << 20)

@@ -6,6 +6,7 @@
 #include "image/procedures/procedures.h"
 #include "image/file/eh_frame.h"
 #include "image/isa/decode.h"
+#include "image/procedures/entries.h"
 #include "image/procedures/go_table.h"
 #include "store/base/array.h"
 
@@ -15,14 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GO_FUNCTIONS_MAX 1000000 /* a large program has a fifth of them; the table is anybody's */
+#define UNSIZED_BYTES 512       /* a symbol without a size that has more may have taken what isn't its own */
+#define SWEEP_MAX (64ULL << 20) /* bytes of code */
+#define ENTRIES_MAX 200000
+#define UNSIZED_EXPORTED_BYTES 32 /* the same where only exported names are known */
+#define GO_FUNCTIONS_MAX 1000000  /* a large program has a fifth of them; the table is anybody's */
 
 struct candidate {
     uint64_t start, size;
     const char *name;
     uint32_t file; /* which STT_FILE a local symbol follows, 0 = global */
     uint8_t source, rank;
-    bool label;      /* of hand-written code (STT_NOTYPE) */
+    bool unsized;    /* hand-written code often is: it ends where the next thing begins */
     bool continues;  /* its frame description says that it is a piece of another */
     uint32_t parent; /* of a cold part: index of its procedure */
 };
@@ -35,8 +40,9 @@ struct gathering {
     struct cs_image_ranges covered;
     bool described; /* frame descriptions are in the list */
     size_t
-        n_open; /* labels without a size: they end where the next thing begins, frame descriptions included,
+        n_open; /* symbols without a size: they end where the next thing begins, frame descriptions included,
                        or a compiler's code that has no names would be theirs */
+    size_t n_entries; /* that were found by calls and pointers */
 };
 
 static int add(struct gathering *g, struct candidate c)
@@ -102,8 +108,8 @@ static int add_symbols(struct gathering *g, const struct elf_file *file, uint32_
                               .file = binding == STB_LOCAL ? file_number : 0,
                               .source = (uint8_t)source,
                               .rank = rank(name, binding)};
-        c.label = kind == STT_NOTYPE;
-        if (c.label)
+        c.unsized = c.size == 0;
+        if (kind == STT_NOTYPE)
             c.rank |= 128;
         if (add(g, c) < 0)
             return -ENOMEM;
@@ -146,6 +152,7 @@ static int merge_new(struct gathering *g)
         if (kept && merged[kept - 1].start == c->start) {
             if (merged[kept - 1].size < c->size)
                 merged[kept - 1].size = c->size;
+            merged[kept - 1].unsized &= c->unsized;
         } else
             merged[kept++] = *c;
     }
@@ -189,9 +196,11 @@ static int settle(struct gathering *g)
         struct candidate *c = &g->list[i];
         const struct elf_section *s = g->image ? code_section_at(g->image, c->start) : NULL;
         uint64_t end = s ? s->header.sh_addr + s->header.sh_size : UINT64_MAX;
-        if (c->size == 0 && c->label && g->image && !g->described) {
+        if (c->unsized && g->image) {
+            c->size = 0;
             g->n_open++;
-            continue;
+            if (!g->described)
+                continue;
         }
         if (c->size == 0) {
             uint64_t next = i + 1 < g->n && g->list[i + 1].start < end ? g->list[i + 1].start : end;
@@ -250,6 +259,64 @@ static int add_descriptions(struct gathering *g)
         return -ENOMEM;
     g->described = true;
     return settle(g);
+}
+
+static bool may_hold_others(const struct candidate *c)
+{
+    return c->unsized &&
+           c->size >= (c->source == CS_IMAGE_FROM_SYMBOL ? UNSIZED_BYTES : UNSIZED_EXPORTED_BYTES);
+}
+
+static int add_entry(uint64_t target, void *arg)
+{
+    struct gathering *g = arg;
+    const uint32_t r = cs_image_ranges_find(&g->covered, target);
+    const struct candidate *c = r == CS_IMAGE_RANGE_NONE ? NULL : &g->list[g->covered.range[r].id];
+    if (!c || !may_hold_others(c) || c->start == target || g->n_entries == ENTRIES_MAX)
+        return 0;
+    const char *name = procedures_address_name(g->p, target);
+    g->n_entries++;
+    return !name ? -ENOMEM
+                 : add(g, (struct candidate){.start = target,
+                                             .name = name,
+                                             .unsized = true,
+                                             .source = CS_IMAGE_FROM_CFI,
+                                             .rank = 255});
+}
+
+/* What the code of a section reaches, piece by piece: each begins where something is known to. */
+static int sweep(struct gathering *g, const struct elf_section *s)
+{
+    const uint64_t end = s->header.sh_addr + s->header.sh_size;
+    uint64_t at = s->header.sh_addr;
+    int rc = 0;
+    for (size_t i = 0; i < g->n_settled && rc == 0; i++) {
+        const struct candidate c = g->list[i]; /* the list may move */
+        if (c.start < at || c.start >= end)
+            continue;
+        if (c.start > at)
+            rc = entries_of_code(g->image, at, c.start, add_entry, g);
+        at = c.size <= end - c.start ? c.start + c.size : end;
+        rc = rc == 0 ? entries_of_code(g->image, c.start, at, add_entry, g) : rc;
+    }
+    return rc == 0 && at < end ? entries_of_code(g->image, at, end, add_entry, g) : rc;
+}
+
+static int add_entries(struct gathering *g, const struct imports *imports)
+{
+    uint64_t bytes = 0;
+    bool any = false;
+    for (size_t i = 0; i < g->n && !any; i++)
+        any = may_hold_others(&g->list[i]);
+    int rc = 0;
+    for (size_t i = 0; any && rc == 0 && i < g->image->n_sections; i++) {
+        const struct elf_section *s = &g->image->sections[i];
+        if (code_section_at(g->image, s->header.sh_addr) == s && (bytes += s->header.sh_size) <= SWEEP_MAX)
+            rc = sweep(g, s);
+    }
+    for (size_t i = 0; any && rc == 0 && i < imports->n_relatives; i++)
+        rc = add_entry(imports->relatives[i].value, g);
+    return rc == 0 ? settle(g) : rc;
 }
 
 static int add_sections(struct gathering *g)
@@ -433,6 +500,8 @@ int procedures_init(struct procedures *p, const struct elf_file *image, const st
         rc = add_stubs(&g, imports);
     if (rc == 0)
         rc = add_descriptions(&g);
+    if (rc == 0)
+        rc = add_entries(&g, imports);
     if (rc == 0)
         rc = add_sections(&g);
     return end(&g, rc);

@@ -4,6 +4,7 @@
  * image/code.h.
  *
  * Files of this room:
+ *   entries             where code begins that nothing names
  *   go_table            Go's own table of functions
  *   kallsyms            a list of kernel symbols
  *   plt                 dynamic relocations: stubs, slots, pointers

@@ -120,4 +120,61 @@ both = n.get("liba.so", 0), n.get("libb.so", 0)
 assert min(both) > 0.25 * sum(n.values()), n' >said 2>&1
 kind library-replaced said
 
+# ---- assembly: exported symbols without a size don't take hidden code behind them ----
+if [ "$(uname -m)" = x86_64 ]; then
+    cat >unsized.S <<'END'
+.text
+.globl exported
+.type exported, @function
+exported: ret
+.hidden called
+.globl called
+called: dec %rdi
+    jnz called
+    ret
+.skip 40, 0xcc
+pointed: dec %rdi
+    jnz pointed
+    ret
+.data
+.hidden table
+.globl table
+table: .quad pointed
+.section .note.GNU-stack,"",@progbits
+END
+    cat >sized.c <<'C'
+extern void called(long), exported(void), (*table)(long);
+void entry(void) { for (int i = 0; i < 100; i++) { exported(); called(3000000); table(1000000); } }
+C
+    echo 'void entry(void); int main(void) { entry(); return 0; }' >unsized.c
+    gcc -O1 -fno-asynchronous-unwind-tables -shared -fPIC -o libunsized.so unsized.S sized.c && strip libunsized.so &&
+        gcc -o unsized unsized.c ./libunsized.so && record u.store ./unsized && "$CYCLESCOPE" prof --store u.store --json >prof && python3 -c '
+import json
+n = {}
+for r in json.load(open("prof"))["rows"]:
+    if r["image_name"] == "libunsized.so":
+        n[r["procedure"]] = sum(r["samples"].values())
+assert n.pop("exported", 0) < 0.02 * sum(n.values()), n
+assert len(n) >= 2 and sorted(n.values())[-2] > 0.15 * sum(n.values()) and all(k.startswith("sub_") for k, v in n.items() if v > 9), n' >said 2>&1
+    kind unsized-symbols said
+fi
+
+# ---- debug information in other shapes: compressed by zstd, beside the object files ----
+cat >inlined.cc <<'C'
+namespace one { struct in { static inline __attribute__((always_inline)) void run(long n) { for (volatile long i = 0; i < n; i++); } }; }
+int main() { for (int i = 0; i < 60; i++) one::in::run(3000000); }
+C
+for shape in zstd "dwo-5 -gdwarf-5" "dwo-4 -gdwarf-4"; do
+    rm -rf d.store inlined
+    if [ "$shape" = zstd ]; then
+        g++ -O2 -g -o plain inlined.cc && objcopy --compress-debug-sections=zstd plain inlined 2>said || { lacks debug-zstd "objcopy knows no zstd"; continue; }
+    else
+        # shellcheck disable=SC2086
+        g++ -O2 -g -gsplit-dwarf ${shape#* } -o inlined inlined.cc || continue
+    fi
+    record d.store ./inlined && "$CYCLESCOPE" tree --store d.store >tree && grep -q 'run (inlined)' tree &&
+        "$CYCLESCOPE" list main --store d.store >list 2>&1 && ! grep -q 'no line information' list
+    kind "debug-${shape%% *}" tree
+done
+
 [ $bad = 0 ]
