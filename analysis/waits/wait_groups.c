@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +163,19 @@ static bool is_descriptor_call(const char *call)
     return false;
 }
 
+static int add_length(struct cs_wait_group *group, const uint64_t *row)
+{
+    if (!row[CS_WAITS_COUNT])
+        return 0;
+    if (cs_array_room(group->lengths, group->n_lengths, group->lengths_capacity) < 0)
+        return -ENOMEM;
+    double mean = (double)row[CS_WAITS_NS] / (double)row[CS_WAITS_COUNT],
+           longest = (double)row[CS_WAITS_LONGEST];
+    group->lengths[group->n_lengths++] =
+        (struct cs_wait_length){mean < longest ? mean : longest, row[CS_WAITS_COUNT]};
+    return 0;
+}
+
 static int take_waits(struct gathering *g, struct cs_table *table)
 {
     for (size_t i = 0; i < cs_table_rows(table); i++) {
@@ -182,6 +194,8 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
             group->longest_ns = row[CS_WAITS_LONGEST];
         group->bins[row[CS_WAITS_LOG2] & (CS_WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
+        if (add_length(group, row) < 0)
+            return -ENOMEM;
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
@@ -247,6 +261,12 @@ static int most_first(const void *left, const void *right)
     if (x != y)
         return x ? 1 : -1;
     return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int shortest_first(const void *left, const void *right)
+{
+    const struct cs_wait_length *a = left, *b = right;
+    return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
 static int most_time_first(const void *left, const void *right)
@@ -329,6 +349,9 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
             top->text = t->text;
         }
     }
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].n_lengths)
+            qsort(w->at[i].lengths, w->at[i].n_lengths, sizeof *w->at[i].lengths, shortest_first);
     refine(w, "lock");
     refine(w, "read-write");
     if (w->n)
@@ -358,6 +381,8 @@ void cs_wait_groups_close(struct cs_wait_groups *w)
     cs_dictionary_fini(&w->texts);
     for (size_t i = 0; i < w->n_threads; i++)
         free(w->threads[i].totals);
+    for (size_t i = 0; i < w->n; i++)
+        free(w->at[i].lengths);
     free(w->threads);
     free(w->at);
     free(w->totals);
@@ -393,13 +418,10 @@ bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
 double cs_wait_median_ns(const struct cs_wait_group *group)
 {
     uint64_t below = 0;
-    for (unsigned b = 0; b < CS_WAIT_BINS; b++) {
-        uint64_t here = group->bins[b];
-        if (here && 2 * (below + here) >= group->count) { /* evenly within its bin, by the logarithm */
-            double ns = exp2((double)b + ((double)group->count / 2 - (double)below) / (double)here);
-            return ns < (double)group->longest_ns ? ns : (double)group->longest_ns;
-        }
-        below += here;
+    for (size_t i = 0; i < group->n_lengths; i++) {
+        below += group->lengths[i].count;
+        if (2 * below >= group->count)
+            return group->lengths[i].ns;
     }
     return 0;
 }

@@ -36,6 +36,12 @@ struct cs_waiting_thread {
     size_t n, capacity;
 };
 
+struct
+    cs_wait_length { /* waits of about one length: within a factor of two, and of one place, thread and waker */
+    double ns;       /* their mean */
+    uint64_t count;
+};
+
 #define CS_WAIT_BINS 64
 struct cs_wait_group {
     const char *kind;  /* "mutex", "condition", "pipe", "run-queue", ... */
@@ -43,7 +49,9 @@ struct cs_wait_group {
     const struct cs_call_function *function; /* NULL: the chain has none */
     const char *via;                         /* the C library's function, or the system call; "" */
     uint64_t ns, count, longest_ns;
-    uint64_t bins[CS_WAIT_BINS]; /* waits by the logarithm of their length */
+    uint64_t bins[CS_WAIT_BINS];    /* waits by the logarithm of their length */
+    struct cs_wait_length *lengths; /* shortest first; their counts add up to `count` */
+    size_t n_lengths, lengths_capacity;
     struct cs_wait_top thread, object, waker, blame;
     uint64_t blamed_ns;          /* all of blame */
     bool of_lock, of_descriptor; /* what the kernel's part calls it */
@@ -74,7 +82,7 @@ void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_
 const char *cs_wait_where(const struct cs_wait_group *group);
 /* What rounding left of a total that was divided among kinds. */
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
-/* Half of the waits were shorter, in ns. */
+/* Half of the waits were shorter, in ns: the mean length of the waits in the middle, never beyond the longest. */
 double cs_wait_median_ns(const struct cs_wait_group *group);
 
 #endif

@@ -8,19 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t row_of(struct cs_wall *wall, struct cs_dictionary *keys, const struct cs_call_function *f)
+static int64_t row_at(struct cs_wall *wall, struct cs_dictionary *keys, const char *key, size_t length,
+                      const char *name, const struct cs_store_image *image)
 {
-    char key[1024];
-    int length = f ? snprintf(key, sizeof key, "%s\n%s", f->brief, f->image ? f->image->path : "")
-                   : snprintf(key, sizeof key, "-");
-    size_t n = length < 0 ? 0 : (size_t)length < sizeof key ? (size_t)length : sizeof key - 1;
-    int64_t row = cs_dictionary_add(keys, key, n);
+    int64_t row = cs_dictionary_add(keys, key, length);
     if (row < 0 || (size_t)row < wall->n)
         return row;
     if (cs_array_room(wall->rows, wall->n, wall->capacity) < 0)
         return -ENOMEM;
-    wall->rows[wall->n] = (struct cs_wall_row){.name = f ? f->brief : "", .image = f ? f->image : NULL};
+    wall->rows[wall->n] = (struct cs_wall_row){.name = name, .image = image};
     return (int64_t)wall->n++;
+}
+
+static int64_t row_named(struct cs_wall *wall, struct cs_dictionary *keys, const char *name)
+{
+    return row_at(wall, keys, name, strlen(name), name, NULL);
+}
+
+static int64_t row_of(struct cs_wall *wall, struct cs_dictionary *keys, const struct cs_call_function *f)
+{
+    char key[1024];
+    if (!f)
+        return row_named(wall, keys, "");
+    int length = snprintf(key, sizeof key, "%s\n%s", f->brief, f->image ? f->image->path : "");
+    size_t n = length < 0 ? 0 : (size_t)length < sizeof key ? (size_t)length : sizeof key - 1;
+    return row_at(wall, keys, key, n, f->brief, f->image ? f->image : NULL);
 }
 
 static uint64_t scaled(uint64_t part, uint64_t of, uint64_t to)
@@ -33,6 +45,12 @@ static int add_running(struct cs_wall *wall, struct cs_dictionary *keys, const s
     unsigned depth;
     for (uint32_t node = 0; (node = cs_contexts_next(running->tree, 0, node, &depth)) != 0;)
         wall->samples += cs_wait_is_program(running, node) ? cs_contexts_at(running->tree, node)->self : 0;
+    if (!wall->samples && wall->on_ns) {
+        int64_t row = row_named(wall, keys, CS_WALL_WITHOUT_SAMPLES);
+        if (row < 0)
+            return -ENOMEM;
+        wall->rows[row].on_ns = wall->on_ns;
+    }
     for (uint32_t node = 0; (node = cs_contexts_next(running->tree, 0, node, &depth)) != 0;) {
         uint64_t self = cs_contexts_at(running->tree, node)->self;
         if (!self || !cs_wait_is_program(running, node))
@@ -45,24 +63,43 @@ static int add_running(struct cs_wall *wall, struct cs_dictionary *keys, const s
     return 0;
 }
 
+static void add_wait(struct cs_wall_row *row, const char *kind, uint64_t ns)
+{
+    bool idle = cs_wait_is_idle(kind), only_idle = !row->waiting_ns;
+    *(idle ? &row->idle_ns : &row->waiting_ns) += ns;
+    if (idle ? only_idle && ns > row->mostly_ns : only_idle || ns > row->mostly_ns) {
+        row->mostly = kind;
+        row->mostly_ns = ns;
+    }
+}
+
+/* What a kind's kept waits stand for, if that isn't more than its exact time; the rest of its time has no chain. */
 static int add_waits(struct cs_wall *wall, struct cs_dictionary *keys, const struct cs_wait_groups *waits)
 {
-    uint64_t estimated = 0, exact = wall->all_ns - wall->on_ns - wall->stolen_ns;
-    for (size_t i = 0; i < waits->n; i++)
-        estimated += waits->at[i].ns;
-    for (size_t i = 0; i < waits->n; i++) {
-        const struct cs_wait_group *g = &waits->at[i];
-        int64_t at = row_of(wall, keys, g->function);
+    for (size_t t = 0; t < waits->n_totals; t++) {
+        const struct cs_wait_total *total = &waits->totals[t];
+        if (strcmp(total->what, "on-cpu") == 0 || strcmp(total->what, "stolen") == 0)
+            continue;
+        uint64_t kept = 0, given = 0;
+        for (size_t i = 0; i < waits->n; i++)
+            kept += strcmp(waits->at[i].kind, total->what) == 0 ? waits->at[i].ns : 0;
+        for (size_t i = 0; i < waits->n; i++) {
+            const struct cs_wait_group *g = &waits->at[i];
+            if (strcmp(g->kind, total->what) != 0)
+                continue;
+            int64_t at = row_of(wall, keys, g->function);
+            if (at < 0)
+                return -ENOMEM;
+            uint64_t ns = kept > total->ns ? scaled(g->ns, kept, total->ns) : g->ns;
+            add_wait(&wall->rows[at], g->kind, ns);
+            given += ns;
+        }
+        if (given >= total->ns)
+            continue;
+        int64_t at = row_named(wall, keys, CS_WALL_WITHOUT_CHAIN);
         if (at < 0)
             return -ENOMEM;
-        struct cs_wall_row *row = &wall->rows[at];
-        uint64_t ns = scaled(g->ns, estimated, exact);
-        bool idle = cs_wait_is_idle(g->kind), only_idle = !row->waiting_ns;
-        *(idle ? &row->idle_ns : &row->waiting_ns) += ns;
-        if (idle ? only_idle && ns > row->mostly_ns : only_idle || ns > row->mostly_ns) {
-            row->mostly = g->kind;
-            row->mostly_ns = ns;
-        }
+        add_wait(&wall->rows[at], total->what, total->ns - given);
     }
     return 0;
 }

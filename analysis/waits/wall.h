@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads' time whole, by function: on a CPU by samples, off it by waits. Both are scaled to the exact totals that the kernel
- * added up, so the rows and what was stolen add up to all threads' time. CPUs that idle and the kernel's threads are in no row. */
+/* All time of threads, by function: on a CPU by samples, off it by waits. Samples are scaled to the exact time on a CPU. Waits
+ * are not: what their exact time by kind has beyond the kept ones is a row of its own. So the rows and the stolen time add
+ * up to all threads' time. CPUs that idle and the kernel's threads are in no row. */
 #ifndef CS_ANALYSIS_WAITS_WALL_H
 #define CS_ANALYSIS_WAITS_WALL_H
 
 #include "analysis/waits/wait_groups.h"
+
+/* Names of rows that aren't functions. */
+#define CS_WALL_WITHOUT_CHAIN "[waits without a call chain]"
+#define CS_WALL_WITHOUT_SAMPLES "[on a CPU, without samples]"
 
 struct cs_wall_row {
     const char *name;                   /* cs_wait_place's function, brief; "" where a chain has none */

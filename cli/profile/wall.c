@@ -75,7 +75,7 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
     rc = cs_wall_make(&wall, &waits, &running);
     if (rc == 0) {
         struct output *out = output_open(args);
-        output_line(out, "%zu thread%s, %.3g s of their time in all: %.3g s on a CPU, %.3g s stolen",
+        output_line(out, "%zu thread%s, %.3f s of their time in all: %.3f s on a CPU, %.3f s stolen",
                     waits.n_threads, plural((double)waits.n_threads), seconds(wall.all_ns),
                     seconds(wall.on_ns), seconds(wall.stolen_ns));
         output_line(out, "%s", "");

@@ -17,6 +17,7 @@
  *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
  *   wait_tables     waits summed
+ *   hook_frames     kernel frames between a tracepoint and our program on it
  *   wait_times      when the longest waits were
  *   waits           waits in memory on their way to the store
  *   hotplug         CPUs that come and go

@@ -3,6 +3,7 @@
 
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "sampler/session/hook_frames.h"
 #include "sampler/session/wait_tables.h"
 #include "sampler/session/wait_times.h"
 #include "sampler/waits/blame.h"
@@ -44,6 +45,7 @@ struct cs_session_waits {
     struct cs_blame *blame;
     struct cs_session_wait_times *times; /* NULL: threads are told by name, so none has a time line */
     struct cs_session_wait_tables *tables;
+    struct cs_hook_frames *hook;
     uint8_t *buffer;
     size_t used, capacity;
     struct woken woken[WOKEN];
@@ -75,8 +77,10 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
     w->rows = cs_wait_rows_open(kernel);
     w->objects = cs_wait_objects_open("/proc");
     w->blame = cs_blame_open();
+    w->hook = cs_hook_frames_open();
     w->times = by_name ? NULL : cs_session_wait_times_open(TIMES_WAITS, TIMES_THREADS);
-    if (!w->contexts || !w->tables || !w->rows || !w->objects || !w->blame || (!w->times && !by_name)) {
+    if (!w->contexts || !w->tables || !w->rows || !w->objects || !w->blame || !w->hook ||
+        (!w->times && !by_name)) {
         cs_session_waits_close(w);
         return NULL;
     }
@@ -94,6 +98,7 @@ void cs_session_waits_close(struct cs_session_waits *w)
     cs_wait_rows_close(w->rows);
     cs_wait_objects_close(w->objects);
     cs_blame_close(w->blame);
+    cs_hook_frames_close(w->hook);
     cs_session_wait_times_close(w->times);
     free(w->buffer);
     free(w);
@@ -179,6 +184,10 @@ static bool take_chain(struct cs_session_waits *w, const struct cs_wait_record *
         w->chain[i] = r->frames[r->joined ? r->n - 1 - i : i];
     for (unsigned i = 0; i < w->n_kernel; i++) /* of returns: within the calls */
         w->chain[i]--;
+    unsigned hook = cs_hook_frames_count(w->hook, w->chain, w->n_kernel);
+    memmove(w->chain, w->chain + hook, (w->n_chain - hook) * sizeof *w->chain);
+    w->n_chain -= hook;
+    w->n_kernel -= hook;
     if (!r->copied || w->n_kernel > CS_CHAIN_KERNEL_FRAMES)
         return true;
     if (!cs_stack_copies_frames(w->copies, &of, copy_of(r), &frames, &n))

@@ -51,6 +51,23 @@ log = open(sys.argv[1]).read()
 time = {t["what"]: t["seconds"] for t in json.load(sys.stdin)["time"]}
 ran, switches = float(re.search(r"^ran ([\d.]+)", log, re.M)[1]), int(re.search(r"^switches (\d+)", log, re.M)[1])
 sys.exit(0 if abs(time["on-cpu"] - ran) < 0.01 * ran + 0.005 else f"not ok: ran {ran} s in {switches} rounds, on-cpu is {time}")' "$work/switches.log" || exit 1
+# Another user of the same tracepoints, which the kernel then calls in another way, changes no chain.
+"$CYCLESCOPE" record -a --waits --no-bursts --seconds 4 -o "$work/other" >/dev/null 2>&1 &
+other=$!
+sleep 1
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/two" -- sleep 1 >/dev/null 2>&1
+wait $other
+"$CYCLESCOPE" tree --waits --store "$work/two" >"$work/two.tree"
+grep -qE '^ *[0-9.]+ +[0-9.]+ +__schedule ' "$work/two.tree" && ! grep -q '__traceiter\|bpf_trace' "$work/two.tree" ||
+    { echo "not ok: chains of waits beside another user of the tracepoints"; cat "$work/two.tree"; exit 1; }
+# One long wait is its own median, and of few waits the middle one is: never the middle of a bin.
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/sleeps" -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
+import time
+for s in (0.21, 0.33, 0.33, 0.33, 0.9): time.sleep(s)' >/dev/null 2>&1
+"$CYCLESCOPE" waits --json --store "$work/sleeps" | python3 -c '
+import json, sys
+row = [r for r in json.load(sys.stdin)["rows"] if r["kind"] == "sleep"][0]
+sys.exit(0 if row["waits"] == 5 and 330 <= row["median_ms"] < 345 else f"not ok: median {row}")' || exit 1
 python3 - "$work" <<'PY'
 import json, os, re, sys
 work, bad = sys.argv[1], 0
