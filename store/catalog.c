@@ -150,6 +150,11 @@ static int add_profile(struct making *m, const struct cs_store_image *image, con
     return ref->file && ref->kind_name ? 0 : no_memory(m->err);
 }
 
+static int senseless(const struct making *m)
+{
+    return cs_fail(m->err, EBADMSG, "%s/.catalog makes no sense: remove it", m->path);
+}
+
 static int add_folder(struct making *m, struct cs_catalog_folder *folder)
 {
     const struct cs_store_image *image = NULL;
@@ -160,7 +165,7 @@ static int add_folder(struct making *m, struct cs_catalog_folder *folder)
     bool has_profile = false, is_first = !cs_catalog_image(&m->c->shown, folder->id);
     for (uint64_t i = 0; rc == 0 && i < folder->n_profiles; i++) {
         if (!cs_catalog_take_profile(&folder->profiles, name, &file))
-            return cs_fail(m->err, EBADMSG, "%s/.catalog makes no sense: remove it", m->path);
+            return senseless(m);
         if (!file.bytes) /* removed between listing and reading */
             continue;
         has_profile = true;
@@ -192,7 +197,7 @@ static int add_epoch(struct making *m, const char *name)
     struct cs_catalog_folder folder;
     while (rc == 0 && cs_catalog_take_folder(&cursor, &folder))
         rc = add_folder(m, &folder);
-    return rc;
+    return rc == 0 && cursor.bad ? senseless(m) : rc;
 }
 
 static void close_catalog(struct cs_store_catalog *c)

@@ -21,7 +21,7 @@ struct cs_catalog_file {
 };
 
 struct cs_catalog_folder {
-    char id[64]; /* of the image, unchecked */
+    char id[256]; /* of the image, unchecked */
     uint64_t changed_ns, n_profiles;
     bool has_names;
     struct cs_catalog_file meta;

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define SLOTS_FIRST 256u
-#define NODES_MAX (1u << 30) /* of a tree: numbers and twice as many slots stay within 32 bits */
+#define NODES_MAX (1u << 30) /* of a tree: numbers stay within 32 bits */
 
 const struct cs_store_image cs_contexts_profile = {
     .id = "contexts", .kind = CS_IMAGE_CONTEXTS, .path = "[contexts]", .build_id = ""};
@@ -35,13 +34,10 @@ struct cs_contexts *cs_contexts_open(void)
     struct cs_contexts *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    t->slots = calloc(SLOTS_FIRST, sizeof *t->slots);
-    if (!t->slots || cs_array_reserve_in(t->nodes, 64, t->capacity) < 0 ||
-        cs_dictionary_add(&t->images, "", 0) < 0) {
+    if (cs_array_reserve_in(t->nodes, 64, t->capacity) < 0 || cs_dictionary_add(&t->images, "", 0) < 0) {
         cs_contexts_close(t);
         return NULL;
     }
-    t->n_slots = SLOTS_FIRST;
     t->nodes[0] = (struct cs_context){0};
     t->n = 1;
     return t;
@@ -52,7 +48,7 @@ void cs_contexts_close(struct cs_contexts *t)
     if (!t)
         return;
     free(t->nodes);
-    free(t->slots);
+    cs_map_fini(&t->by_key);
     cs_dictionary_fini(&t->images);
     free(t);
 }
@@ -72,36 +68,17 @@ uint32_t cs_contexts_images(const struct cs_contexts *t)
     return (uint32_t)t->images.n;
 }
 
-static int grow_slots(struct cs_contexts *t)
-{
-    uint32_t n = 2 * t->n_slots;
-    uint32_t *slots = calloc(n, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    for (uint32_t i = 1; i < t->n; i++) {
-        uint32_t s = (uint32_t)t->nodes[i].key & (n - 1);
-        while (slots[s])
-            s = (s + 1) & (n - 1);
-        slots[s] = i;
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->n_slots = n;
-    return 0;
-}
-
 int64_t cs_contexts_child(struct cs_contexts *t, uint32_t parent, uint32_t image, uint64_t offset)
 {
     uint64_t key = cs_contexts_key(t->nodes[parent].key, t->images.strings[image], offset);
-    if (2 * t->n >= t->n_slots && (t->n >= NODES_MAX || grow_slots(t) < 0))
-        return -ENOMEM;
-    uint32_t s = (uint32_t)key & (t->n_slots - 1);
-    for (; t->slots[s]; s = (s + 1) & (t->n_slots - 1)) {
-        const struct cs_context *c = &t->nodes[t->slots[s]];
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&t->by_key, key, &step)) != CS_MAP_NONE;) {
+        const struct cs_context *c = &t->nodes[i];
         if (c->key == key && c->parent == parent && c->image == image && c->offset == offset)
-            return t->slots[s];
+            return i;
     }
-    if (cs_array_room(t->nodes, t->n, t->capacity) < 0)
+    if (t->n >= NODES_MAX || cs_array_room(t->nodes, t->n, t->capacity) < 0 ||
+        cs_map_add(&t->by_key, key, t->n) < 0)
         return -ENOMEM;
     t->nodes[t->n] = (struct cs_context){.offset = offset,
                                          .key = key,
@@ -109,7 +86,6 @@ int64_t cs_contexts_child(struct cs_contexts *t, uint32_t parent, uint32_t image
                                          .image = image,
                                          .next_sibling = t->nodes[parent].first_child};
     t->nodes[parent].first_child = t->n;
-    t->slots[s] = t->n;
     return t->n++;
 }
 

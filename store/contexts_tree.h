@@ -3,13 +3,14 @@
 #ifndef CS_STORE_CONTEXTS_TREE_H
 #define CS_STORE_CONTEXTS_TREE_H
 
+#include "store/base/map.h"
 #include "store/contexts.h"
 #include "store/table/dictionary.h"
 
 struct cs_contexts {
     struct cs_context *nodes; /* a parent before its children */
     uint32_t n, capacity;
-    uint32_t *slots, n_slots; /* open addressing by key: node, 0 = free; at most half are taken */
+    struct cs_map by_key;
     struct cs_dictionary images;
 };
 

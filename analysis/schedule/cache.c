@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/cache.h"
 #include "store/base/array.h"
+#include "store/base/map.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -34,8 +35,7 @@ struct schedule_cache {
     bool damaged; /* the file is to be written anew */
     CS_ARRAY(struct entry) entries;
     CS_ARRAY(struct cs_schedule_step) steps;
-    uint32_t *table; /* open addressing: 1 + index of an entry */
-    size_t slots;    /* a power of two, at least twice the entries */
+    struct cs_map map; /* entries by key and length */
 };
 
 static uint64_t key_of(const struct schedule_cache *cache, const struct cs_schedule_path *path)
@@ -46,47 +46,25 @@ static uint64_t key_of(const struct schedule_cache *cache, const struct cs_sched
     return key;
 }
 
-/* The slot of that path, or a free one. */
-static size_t slot_of(const struct schedule_cache *cache, uint64_t key, size_t n)
+static const struct entry *find(const struct schedule_cache *cache, uint64_t key, size_t n)
 {
-    size_t slot = key & (cache->slots - 1);
-    for (; cache->table[slot]; slot = (slot + 1) & (cache->slots - 1)) {
-        const struct entry *one = &cache->entries.at[cache->table[slot] - 1];
-        if (one->key == key && one->n == n)
-            break;
-    }
-    return slot;
-}
-
-static bool grow(struct schedule_cache *cache)
-{
-    size_t slots = cache->slots ? 2 * cache->slots : 1024;
-    uint32_t *fresh = calloc(slots, sizeof *fresh);
-    if (!fresh)
-        return false;
-    free(cache->table);
-    cache->table = fresh;
-    cache->slots = slots;
-    for (size_t i = 0; i < cache->entries.n; i++)
-        cache->table[slot_of(cache, cache->entries.at[i].key, cache->entries.at[i].n)] = (uint32_t)i + 1;
-    return true;
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&cache->map, key, &step)) != CS_MAP_NONE;)
+        if (cache->entries.at[i].key == key && cache->entries.at[i].n == n)
+            return &cache->entries.at[i];
+    return NULL;
 }
 
 /* What is there already stays. */
 static void add(struct schedule_cache *cache, uint64_t key, const void *steps, size_t n, bool own, bool saved)
 {
-    if (2 * (cache->entries.n + 1) > cache->slots && !grow(cache))
+    if (find(cache, key, n) || cs_array_reserve(&cache->steps, cache->steps.n + n) < 0 ||
+        cs_array_reserve(&cache->entries, cache->entries.n + 1) < 0 ||
+        cs_map_add(&cache->map, key, (uint32_t)cache->entries.n) < 0)
         return;
-    size_t slot = slot_of(cache, key, n);
-    if (cache->table[slot] || cs_array_reserve(&cache->steps, cache->steps.n + n) < 0)
-        return;
-    struct entry *one = cs_array_add(&cache->entries);
-    if (!one)
-        return;
-    *one = (struct entry){key, cache->steps.n, (uint32_t)n, own, saved};
+    cache->entries.at[cache->entries.n++] = (struct entry){key, cache->steps.n, (uint32_t)n, own, saved};
     memcpy(cache->steps.at + cache->steps.n, steps, n * sizeof *cache->steps.at);
     cache->steps.n += n;
-    cache->table[slot] = (uint32_t)cache->entries.n;
 }
 
 /* Up to the first record that is none of ours. */
@@ -137,10 +115,9 @@ struct schedule_cache *schedule_cache_open(const char *file, const char *model)
 bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_path *path,
                         struct cs_schedule_step *steps, bool *own)
 {
-    uint32_t found = cache && cache->slots ? cache->table[slot_of(cache, key_of(cache, path), path->n)] : 0;
-    if (!found)
+    const struct entry *one = cache ? find(cache, key_of(cache, path), path->n) : NULL;
+    if (!one)
         return false;
-    const struct entry *one = &cache->entries.at[found - 1];
     memcpy(steps, cache->steps.at + one->at, one->n * sizeof *steps);
     *own = one->own;
     return true;
@@ -190,7 +167,7 @@ void schedule_cache_close(struct schedule_cache *cache)
     schedule_cache_flush(cache);
     cs_array_free(&cache->entries);
     cs_array_free(&cache->steps);
-    free(cache->table);
+    cs_map_fini(&cache->map);
     free(cache->file);
     free(cache);
 }

@@ -5,7 +5,6 @@
  *   command         what a subcommand is, and how it reads its options
  *   shared_options  options of several subcommands, each said once
  *   options         parsing by the entries
- *   old_spellings   options by the names they once had
  *   parsed          what main shares with the parser
  *   recordings      which epochs of a store a report reads
  *   figures         numbers for people

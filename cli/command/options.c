@@ -136,63 +136,53 @@ double option_seconds(const struct parsed *args, const char *name, double fallba
     exit(CS_EXIT_USAGE);
 }
 
-/* What the parser knows of one option: its entry, and the name under which its value is kept. */
-struct known {
-    struct option_entry entry;
-    const char *keep_as;
-};
-
-static int collect(const struct command *c, struct known *known)
+static int collect(const struct command *c, struct option_entry *known)
 {
     int n = 0;
     const struct option_entry *const lists[] = {c->options, common_options};
     for (int l = 0; l < 2; l++)
         for (const struct option_entry *e = lists[l]; e->name && n < OPTIONS_MAX; e++)
-            known[n++] = (struct known){*e, e->name};
-    struct option_entry old[OLD_SPELLINGS_MAX];
-    const char *now[OLD_SPELLINGS_MAX];
-    unsigned n_old = old_spellings(c, old, now, OLD_SPELLINGS_MAX);
-    for (unsigned i = 0; i < n_old; i++)
-        known[n++] = (struct known){old[i], now[i]};
+            known[n++] = *e;
     return n;
 }
 
 /* A pair of switches --x and --no-x may also be written --x on, --x off. */
-static const char *switched(const struct known *known, int n, const struct known *k, int argc, char **argv)
+static const char *switched(const struct option_entry *known, int n, const struct option_entry *k, int argc,
+                            char **argv)
 {
     char no[64];
     const char *word = optarg ? optarg : optind < argc ? argv[optind] : "";
-    snprintf(no, sizeof no, "no-%s", k->keep_as);
+    snprintf(no, sizeof no, "no-%s", k->name);
     for (int i = 0; i < n; i++)
-        if (strcmp(known[i].keep_as, no) == 0 && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0)) {
+        if (strcmp(known[i].name, no) == 0 && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0)) {
             optind += !optarg;
-            return strcmp(word, "on") == 0 ? k->keep_as : known[i].keep_as;
+            return strcmp(word, "on") == 0 ? k->name : known[i].name;
         }
-    return optarg ? NULL : k->keep_as;
+    return optarg ? NULL : k->name;
 }
 
-static void unknown_option(const char *what, const struct known *known, int n)
+static void unknown_option(const char *what, const struct option_entry *known, int n)
 {
     char word[64];
     struct cs_resembling r = {.word = word + 2};
     snprintf(word, sizeof word, "%.*s", (int)strcspn(what, "="), what);
     for (int i = 0; i < n && strncmp(what, "--", 2) == 0; i++) {
         char typed[64];
-        snprintf(typed, sizeof typed, "--%s", known[i].keep_as);
-        cs_resembling_try_as(&r, known[i].keep_as, typed);
+        snprintf(typed, sizeof typed, "--%s", known[i].name);
+        cs_resembling_try_as(&r, known[i].name, typed);
     }
     usage_error("unknown option %s%s", what, cs_did_you_mean(&r).text);
 }
 
 int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
 {
-    struct known known[OPTIONS_MAX + OLD_SPELLINGS_MAX];
-    struct option longs[OPTIONS_MAX + OLD_SPELLINGS_MAX + 1];
-    char shorts[2 * (OPTIONS_MAX + OLD_SPELLINGS_MAX) + 4] = "+:";
+    struct option_entry known[OPTIONS_MAX];
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[2 * OPTIONS_MAX + 4] = "+:";
     size_t n_shorts = 2;
     int n = collect(c, known);
     for (int i = 0; i < n; i++) {
-        const struct option_entry *e = &known[i].entry;
+        const struct option_entry *e = &known[i];
         longs[i] =
             (struct option){e->name, e->argument ? required_argument : optional_argument, NULL, 1000 + i};
         if (e->letter) {
@@ -228,19 +218,19 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
                 unknown_option(what, known, n);
             return -EINVAL;
         }
-        const struct known *k = known;
-        while (k < known + n && got != 1000 + (int)(k - known) && got != k->entry.letter)
+        const struct option_entry *k = known;
+        while (k < known + n && got != 1000 + (int)(k - known) && got != k->letter)
             k++;
         if (k == known + n)
             return -EINVAL; /* getopt gives none but those that it was given */
-        const char *keep_as = k->entry.argument ? k->keep_as : switched(known, n, k, argc, argv);
-        if (!keep_as) {
-            usage_error("--%s takes no value", k->entry.name);
+        const char *name = k->argument ? k->name : switched(known, n, k, argc, argv);
+        if (!name) {
+            usage_error("--%s takes no value", k->name);
             return -EINVAL;
         }
         if (args->n_given < GIVEN_MAX) {
-            args->given[args->n_given].name = keep_as;
-            args->given[args->n_given++].value = k->entry.argument ? optarg : "";
+            args->given[args->n_given].name = name;
+            args->given[args->n_given++].value = k->argument ? optarg : "";
         }
     }
     while (optind < argc)

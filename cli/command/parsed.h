@@ -7,7 +7,6 @@
 
 #define GIVEN_MAX 256
 #define OPTIONS_MAX 64
-#define OLD_SPELLINGS_MAX 8
 
 struct parsed {
     struct {
@@ -20,11 +19,6 @@ struct parsed {
 
 /* Options that every subcommand has. */
 extern const struct option_entry common_options[];
-
-/* The options of `command` by names that they once had: at most `most` entries, and what each is called now.
- * Returns their number. */
-unsigned old_spellings(const struct command *command, struct option_entry *entries, const char **now,
-                       unsigned most);
 
 /* Parses argv (argv[0] is the subcommand) by the entry. 0, or negative after a usage error was printed.
  * parsed_fini in both cases. */

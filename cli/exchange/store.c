@@ -228,8 +228,7 @@ static int run_gc(const struct parsed *args)
         {.key = "bytes", .head = "bytes", .kind = COLUMN_COUNT},
     };
     struct cs_error err;
-    double age_s = option_seconds(args, "keep-age", 86400 * option_number(args, "keep-days", 0, 0, 1e5)),
-           bytes = option_number(args, "keep-size", 0, 0, 1e18);
+    double age_s = option_seconds(args, "keep-age", 0), bytes = option_number(args, "keep-size", 0, 0, 1e18);
     struct cs_store_retention retention = {.most_age_s = (uint64_t)age_s, .most_bytes = (uint64_t)bytes};
     struct output *out = output_open(args);
     int n = cs_store_gc(of_store(args), &retention, NULL, list_removed,

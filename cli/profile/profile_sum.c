@@ -22,8 +22,7 @@
 struct bag {
     struct profile_row *row;
     size_t n, capacity;
-    size_t *slots;
-    size_t n_slots;
+    struct cs_map by_key;
 };
 
 struct job {
@@ -63,53 +62,32 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static int bag_grow(struct bag *bag)
-{
-    if (cs_array_room(bag->row, bag->n, bag->capacity) < 0)
-        return -ENOMEM;
-    if (2 * bag->n < bag->n_slots)
-        return 0;
-    size_t n = bag->n_slots ? 2 * bag->n_slots : 128;
-    size_t *slots = calloc(n, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    for (size_t i = 0; i < bag->n; i++) {
-        const struct profile_row *r = &bag->row[i];
-        size_t at = hash(r->name, r->file, r->line, r->start) & (n - 1);
-        while (slots[at])
-            at = (at + 1) & (n - 1);
-        slots[at] = i + 1;
-    }
-    free(bag->slots);
-    bag->slots = slots;
-    bag->n_slots = n;
-    return 0;
-}
-
 /* The row with that key, added if new; NULL for want of memory. Valid until the next new one. */
 static struct profile_row *bag_find(struct bag *bag, unsigned n_events, const struct profile_row *key)
 {
-    if (bag_grow(bag) < 0)
-        return NULL;
-    size_t at = hash(key->name, key->file, key->line, key->start) & (bag->n_slots - 1);
-    for (; bag->slots[at]; at = (at + 1) & (bag->n_slots - 1)) {
-        struct profile_row *r = &bag->row[bag->slots[at] - 1];
+    uint64_t h = hash(key->name, key->file, key->line, key->start);
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&bag->by_key, h, &step)) != CS_MAP_NONE;) {
+        struct profile_row *r = &bag->row[i];
         if (r->start == key->start && r->line == key->line && same_text(r->name, key->name) &&
             same_text(r->file, key->file))
             return r;
     }
+    if (cs_array_room(bag->row, bag->n, bag->capacity) < 0)
+        return NULL;
     struct profile_row *r = &bag->row[bag->n];
     *r = *key;
     r->name = key->name ? strdup(key->name) : NULL;
     r->file = key->file ? strdup(key->file) : NULL;
     r->samples = calloc(n_events, sizeof *r->samples);
-    if ((key->name && !r->name) || (key->file && !r->file) || !r->samples) {
+    if ((key->name && !r->name) || (key->file && !r->file) || !r->samples ||
+        cs_map_add(&bag->by_key, h, (uint32_t)bag->n) < 0) {
         free(r->name);
         free(r->file);
         free(r->samples);
         return NULL;
     }
-    bag->slots[at] = ++bag->n;
+    bag->n++;
     return r;
 }
 
@@ -224,7 +202,7 @@ static void bag_fini(struct bag *bag)
         free(bag->row[i].samples);
     }
     free(bag->row);
-    free(bag->slots);
+    cs_map_fini(&bag->by_key);
 }
 
 static void take_images(struct job *job, bool drawing)

@@ -3,6 +3,7 @@
 #include "cli/top/live.h"
 #include "cli/output/image_name.h"
 #include "store/base/array.h"
+#include "store/base/map.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,8 +54,8 @@ struct process {
 struct live {
     struct cs_store *store;
     struct point *points;
-    uint32_t *slots; /* index + 1 */
-    size_t n_points, room, n_slots;
+    struct cs_map by_point;
+    size_t n_points, room;
     struct procedure *procedures;
     size_t n_procedures;
     struct image *images;
@@ -100,8 +101,7 @@ void live_clear(struct live *l)
     for (unsigned i = 0; i < l->n_rounds; i++)
         l->rounds[i].n = 0;
     l->n_points = 0;
-    if (l->slots)
-        memset(l->slots, 0, l->n_slots * sizeof *l->slots);
+    cs_map_clear(&l->by_point);
 }
 
 void live_close(struct live *l)
@@ -119,7 +119,7 @@ void live_close(struct live *l)
     free(l->images);
     free(l->procedures);
     free(l->points);
-    free(l->slots);
+    cs_map_fini(&l->by_point);
     free(l);
 }
 
@@ -211,34 +211,10 @@ static const char *process_name(struct live *l, pid_t pid)
 
 /* ---- points ---- */
 
-static size_t home(const struct live *l, const struct point *p)
+static uint64_t hash_of(const struct point *p)
 {
     uint64_t h = (uintptr_t)p->image ^ p->offset * 0x9E3779B97F4A7C15ull ^ (uint64_t)p->pid << 40;
-    return (size_t)((h ^ h >> 31) * 0x9E3779B97F4A7C15ull >> 24) & (l->n_slots - 1);
-}
-
-static size_t slot_of(const struct live *l, const struct point *p)
-{
-    size_t at = home(l, p);
-    for (; l->slots[at]; at = (at + 1) & (l->n_slots - 1)) {
-        const struct point *q = &l->points[l->slots[at] - 1];
-        if (q->image == p->image && q->offset == p->offset && q->pid == p->pid)
-            break;
-    }
-    return at;
-}
-
-static int rehash(struct live *l, size_t n)
-{
-    uint32_t *slots = calloc(n, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    free(l->slots);
-    l->slots = slots;
-    l->n_slots = n;
-    for (size_t i = 0; i < l->n_points; i++)
-        l->slots[slot_of(l, &l->points[i])] = (uint32_t)i + 1;
-    return 0;
+    return (h ^ h >> 31) * 0x9E3779B97F4A7C15ull >> 24;
 }
 
 /* Drops points without samples; the logs of the rounds follow. */
@@ -258,23 +234,28 @@ static int sweep(struct live *l)
         for (size_t i = 0; i < l->rounds[r].n; i++)
             l->rounds[r].added[i].point = moved[l->rounds[r].added[i].point];
     free(moved);
-    return rehash(l, l->n_slots);
+    cs_map_clear(&l->by_point);
+    for (size_t i = 0; i < kept; i++)
+        (void)cs_map_add(&l->by_point, hash_of(&l->points[i]),
+                         (uint32_t)i); /* there is space: no more than before */
+    return 0;
 }
 
 /* The index of a point in *at, which is made if it is new. */
 static int point_of(struct live *l, struct point p, uint32_t *at)
 {
-    if (2 * l->n_points >= l->n_slots && rehash(l, l->n_slots ? 2 * l->n_slots : 1024) < 0)
-        return -ENOMEM;
-    size_t slot = slot_of(l, &p);
-    if (!l->slots[slot]) {
-        if (more(&l->points, l->n_points, sizeof *l->points) < 0)
-            return -ENOMEM;
-        p.procedure = name_point(l, &p);
-        l->points[l->n_points] = p;
-        l->slots[slot] = (uint32_t)++l->n_points;
+    uint64_t hash = hash_of(&p);
+    for (size_t step = 0; (*at = cs_map_next(&l->by_point, hash, &step)) != CS_MAP_NONE;) {
+        const struct point *q = &l->points[*at];
+        if (q->image == p.image && q->offset == p.offset && q->pid == p.pid)
+            return 0;
     }
-    *at = l->slots[slot] - 1;
+    if (more(&l->points, l->n_points, sizeof *l->points) < 0 ||
+        cs_map_add(&l->by_point, hash, (uint32_t)l->n_points) < 0)
+        return -ENOMEM;
+    p.procedure = name_point(l, &p);
+    *at = (uint32_t)l->n_points;
+    l->points[l->n_points++] = p;
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "exchange/export/export.h"
 #include "store/base/array.h"
 #include "store/base/delimited.h"
+#include "store/base/map.h"
 #include "store/base/text.h"
 
 #include <errno.h>
@@ -28,56 +29,24 @@ struct thread {
     const char *event;
     struct cs_table *strings, *functions; /* functions: "image-index name" */
     struct node *nodes;
-    uint32_t n_nodes, nodes_room, *slots, n_slots; /* slots: node + 1 by hash */
+    uint32_t n_nodes, capacity;
+    struct cs_map by_node;
     struct sample *samples;
     size_t n_samples, samples_capacity;
 };
 
-static uint32_t slot_of(const struct thread *t, struct node node)
-{
-    uint64_t hash = ((uint64_t)node.prefix << 32 | node.frame) * 0x9e3779b97f4a7c15ull;
-    uint32_t slot = (uint32_t)(hash >> 32) & (t->n_slots - 1);
-    while (t->slots[slot]) {
-        const struct node *at = &t->nodes[t->slots[slot] - 1];
-        if (at->prefix == node.prefix && at->frame == node.frame)
-            break;
-        slot = (slot + 1) & (t->n_slots - 1);
-    }
-    return slot;
-}
-
-static int grow(struct thread *t)
-{
-    uint32_t capacity = t->nodes_room ? 2 * t->nodes_room : 1024;
-    struct node *nodes = realloc(t->nodes, capacity * sizeof *nodes);
-    if (nodes)
-        t->nodes = nodes;
-    uint32_t *slots = calloc(4 * (size_t)capacity, sizeof *slots);
-    if (!nodes || !slots) {
-        free(slots);
-        return -ENOMEM;
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->n_slots = 4 * capacity;
-    t->nodes_room = capacity;
-    for (uint32_t i = 0; i < t->n_nodes; i++)
-        t->slots[slot_of(t, t->nodes[i])] = i + 1;
-    return 0;
-}
-
 /* Index of the stack that ends in that frame, or -ENOMEM. */
 static int64_t stack_of(struct thread *t, uint32_t prefix, uint32_t frame)
 {
-    struct node node = {prefix, frame};
-    if (t->n_nodes == t->nodes_room && grow(t) < 0)
+    uint64_t hash = (((uint64_t)prefix << 32 | frame) * 0x9e3779b97f4a7c15ull) >> 32;
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&t->by_node, hash, &step)) != CS_MAP_NONE;)
+        if (t->nodes[i].prefix == prefix && t->nodes[i].frame == frame)
+            return i;
+    if (cs_array_room(t->nodes, t->n_nodes, t->capacity) < 0 || cs_map_add(&t->by_node, hash, t->n_nodes) < 0)
         return -ENOMEM;
-    uint32_t slot = slot_of(t, node);
-    if (!t->slots[slot]) {
-        t->nodes[t->n_nodes] = node;
-        t->slots[slot] = ++t->n_nodes;
-    }
-    return t->slots[slot] - 1;
+    t->nodes[t->n_nodes] = (struct node){prefix, frame};
+    return t->n_nodes++;
 }
 
 static int64_t frame_of(struct thread *t, const struct cs_export_frame *frame)
@@ -286,7 +255,7 @@ static int write_event(struct cs_export *from, FILE *to, const char *event)
     cs_table_close(t.strings);
     cs_table_close(t.functions);
     free(t.nodes);
-    free(t.slots);
+    cs_map_fini(&t.by_node);
     free(t.samples);
     return rc;
 }

@@ -4,45 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct cs_place_slot *slot_of(struct cs_place_slot *slots, size_t capacity, uint64_t image,
-                                     uint64_t offset)
-{
-    size_t i = (size_t)((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) & (capacity - 1);
-    while (slots[i].number && (slots[i].image != image || slots[i].offset != offset))
-        i = (i + 1) & (capacity - 1);
-    return &slots[i];
-}
-
-static bool grow(struct cs_place_numbers *p)
-{
-    const size_t capacity = p->capacity ? 2 * p->capacity : 1024;
-    struct cs_place_slot *grown = calloc(capacity, sizeof *grown);
-    if (!grown)
-        return false;
-    for (size_t i = 0; i < p->capacity; i++)
-        if (p->slots[i].number)
-            *slot_of(grown, capacity, p->slots[i].image, p->slots[i].offset) = p->slots[i];
-    free(p->slots);
-    p->slots = grown;
-    p->capacity = capacity;
-    return true;
-}
-
 uint64_t cs_place_number(struct cs_place_numbers *p, uint64_t image, uint64_t offset, bool *fresh)
 {
-    *fresh = false;
-    if (2 * (p->n + 1) > p->capacity && !grow(p))
+    uint64_t hash = ((offset * 0x9e3779b97f4a7c15ull) ^ (image * 0xc2b2ae3d27d4eb4full)) >> 32;
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&p->map, hash, &step)) != CS_MAP_NONE;)
+        if (p->places.at[i].image == image && p->places.at[i].offset == offset) {
+            *fresh = false;
+            return i + 1;
+        }
+    if (cs_array_reserve(&p->places, p->places.n + 1) < 0 ||
+        cs_map_add(&p->map, hash, (uint32_t)p->places.n) < 0)
         return 0;
-    struct cs_place_slot *slot = slot_of(p->slots, p->capacity, image, offset);
-    *fresh = !slot->number;
-    if (*fresh)
-        *slot = (struct cs_place_slot){image, offset, ++p->n};
-    return slot->number;
+    *fresh = true;
+    p->places.at[p->places.n++] = (struct cs_place){image, offset};
+    return p->places.n;
 }
 
 void cs_place_numbers_fini(struct cs_place_numbers *p)
 {
-    free(p->slots);
+    cs_array_free(&p->places);
+    cs_map_fini(&p->map);
 }
 
 unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_line lines[CS_PLACE_LINES_MAX])

@@ -4,12 +4,16 @@
 #define CS_EXCHANGE_EXPORT_PLACES_H
 
 #include "exchange/export/export.h"
+#include "store/base/array.h"
+#include "store/base/map.h"
+
+struct cs_place {
+    uint64_t image, offset;
+};
 
 struct cs_place_numbers { /* all-zero: none yet */
-    struct cs_place_slot {
-        uint64_t image, offset, number; /* number 0: free */
-    } * slots;
-    size_t n, capacity;
+    CS_ARRAY(struct cs_place) places;
+    struct cs_map map;
 };
 
 /* The number of a place, from 1 on; `fresh` says whether it is new. 0: memory is short. */

@@ -72,6 +72,14 @@ static inline int cs_map_add(struct cs_map *map, uint64_t hash, uint32_t index)
     return 0;
 }
 
+/* Back to no keys; the space stays. */
+static inline void cs_map_clear(struct cs_map *map)
+{
+    if (map->n_slots)
+        memset(map->slots, 0, map->n_slots * sizeof *map->slots);
+    map->n = 0;
+}
+
 static inline void cs_map_fini(struct cs_map *map)
 {
     free(map->slots);

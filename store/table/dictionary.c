@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 /* Strings live in chunks, so that growing never moves one. */
 struct cs_dictionary_chunk {
@@ -33,19 +32,6 @@ static char *chunk_room(struct cs_dictionary *dictionary, size_t n)
     return text;
 }
 
-static size_t slot_of(const struct cs_dictionary *dictionary, const char *text, size_t length)
-{
-    size_t slot = (size_t)XXH3_64bits(text, length) & (dictionary->n_slots - 1);
-    for (;; slot = (slot + 1) & (dictionary->n_slots - 1)) {
-        uint32_t taken = dictionary->slots[slot];
-        if (!taken)
-            return slot;
-        const char *there = dictionary->strings[taken - 1];
-        if (strncmp(there, text, length) == 0 && there[length] == '\0')
-            return slot;
-    }
-}
-
 static int grow(struct cs_dictionary *dictionary)
 {
     size_t capacity = dictionary->capacity ? dictionary->capacity * 2 : 8;
@@ -57,15 +43,7 @@ static int grow(struct cs_dictionary *dictionary)
     if (!ranks)
         return -ENOMEM;
     dictionary->ranks = ranks;
-    uint32_t *slots = calloc(capacity * 2, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    free(dictionary->slots);
-    dictionary->slots = slots;
-    dictionary->n_slots = capacity * 2;
     dictionary->capacity = capacity;
-    for (size_t i = 0; i < dictionary->n; i++)
-        slots[slot_of(dictionary, strings[i], strlen(strings[i]))] = (uint32_t)i + 1;
     return 0;
 }
 
@@ -73,17 +51,18 @@ int64_t cs_dictionary_add(struct cs_dictionary *dictionary, const char *text, si
 {
     if (dictionary->n == dictionary->capacity && (dictionary->n >= UINT32_MAX / 4 || grow(dictionary) < 0))
         return -ENOMEM;
-    size_t slot = slot_of(dictionary, text, length);
-    if (dictionary->slots[slot])
-        return (int64_t)dictionary->slots[slot] - 1;
+    uint64_t hash = XXH3_64bits(text, length);
+    uint32_t i;
+    for (size_t step = 0; (i = cs_map_next(&dictionary->by_text, hash, &step)) != CS_MAP_NONE;)
+        if (strncmp(dictionary->strings[i], text, length) == 0 && dictionary->strings[i][length] == '\0')
+            return i;
     char *copy = chunk_room(dictionary, length + 1);
-    if (!copy)
+    if (!copy || cs_map_add(&dictionary->by_text, hash, (uint32_t)dictionary->n) < 0)
         return -ENOMEM;
     memcpy(copy, text, length);
     copy[length] = '\0';
     dictionary->strings[dictionary->n] = copy;
-    dictionary->slots[slot] = (uint32_t)++dictionary->n;
-    return (int64_t)dictionary->n - 1;
+    return (int64_t)dictionary->n++;
 }
 
 static int by_string(const void *a, const void *b, void *arg)
@@ -127,6 +106,6 @@ void cs_dictionary_fini(struct cs_dictionary *dictionary)
     }
     free(dictionary->strings);
     free(dictionary->ranks);
-    free(dictionary->slots);
+    cs_map_fini(&dictionary->by_text);
     *dictionary = (struct cs_dictionary){0};
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strings numbered 0, 1, 2, ... in the order of their first appearance. Pointers to them stay valid until
- * _fini. For store/ only. Invariant: no two strings are equal; every string has one slot; at most half of the
- * slots are taken. */
+ * _fini. For store/ only. Invariant: no two strings are equal. */
 #ifndef CS_STORE_TABLE_DICTIONARY_H
 #define CS_STORE_TABLE_DICTIONARY_H
+
+#include "store/base/map.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +15,7 @@ struct cs_dictionary {
     const char **strings;
     uint32_t *ranks; /* position of each string in strcmp order, see cs_dictionary_rank */
     size_t n, capacity;
-    uint32_t *slots; /* index + 1, 0 = free */
-    size_t n_slots;  /* power of two */
+    struct cs_map by_text;
     struct cs_dictionary_chunk *chunks;
     size_t n_ranked; /* strings that `ranks` is right for */
 };

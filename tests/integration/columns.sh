@@ -52,7 +52,7 @@ texts = ["doctor", "prof --store st", "prof --by image --store st", "prof --by l
          "prof --sort total --store chains", "prof --calls --store st", "callees main --store st", "callers delta --store chains", "callees delta --store chains", "tree --store chains",
          "tree delta --inverted --store chains", "store ls st", "store verify st", "--help"]
 logs = ["hist --log ph.log", "hist --log ph.log --subsample 1 --subsample 20", "tags --log ph.log", "timeline --log ph.log",
-        "timeline --log ph.log -n 3", "hist --store obs", "tags --store obs"]
+        "timeline --log ph.log --buckets 3", "hist --store obs", "tags --store obs"]
 helps = [s + " --help" for s in subprocess.run([cyclescope, "--subcommands"], capture_output=True, text=True, check=True).stdout.split()]
 for text in texts + helps + (logs if observed else []):
     rc, lines = on_terminal([cyclescope, *text.split()], 80)

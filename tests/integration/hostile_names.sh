@@ -114,8 +114,8 @@ cp -r "$store" "$tmp/renamed"
 mv "$tmp/renamed/"*Z-* "$tmp/renamed/20200101T000000Z-"$'a\e[2J\a'
 look store ls "$tmp/renamed"
 look --procedures '' "$store"
-look top -p $target --rounds 1 -d 0.5
-on_terminal screen top -p $target --rounds 2 -d 0.5
+look top -p $target --rounds 1 --interval 0.5
+on_terminal screen top -p $target --rounds 2 --interval 0.5
 for format in folded llvm; do
     look export -f $format --store "$store" --image "$program"
 done

@@ -86,7 +86,7 @@ of = next(r for r in tags["tags"] if r["name"] == "hash")
 true = of["per_1000_cycles"]["work"]
 assert abs(mean - true) < 0.1 * true, (mean, of)
 END
-check "a time line" "$CYCLESCOPE" timeline --log "$dir/log" -n 7 --json >"$dir/timeline"
+check "a time line" "$CYCLESCOPE" timeline --log "$dir/log" --buckets 7 --json >"$dir/timeline"
 check "its stretches add up to the log" python3 - "$dir/timeline" <<'END'
 import json, sys
 text = open(sys.argv[1]).read()
@@ -95,7 +95,7 @@ rows = line["timeline"]
 assert len(rows) == 7 and abs(7 * line["bucket_ms"] - 1000 * line["log_seconds"]) < 0.01, line
 assert all(0 <= r["seen_percent"] <= 100.001 and abs(sum(r["share_percent"].values()) - 100) < 0.01 for r in rows if r["seen_percent"]), rows
 END
-check "a stretch that isn't in the log" refuses 1 "nothing was logged" "$CYCLESCOPE" timeline --log "$dir/log" -t 900..901
+check "a stretch that isn't in the log" refuses 1 "nothing was logged" "$CYCLESCOPE" timeline --log "$dir/log" --time 900..901
 head -c "$(($(stat -c %s "$dir/log") - 30))" "$dir/log" >"$dir/cut"
 check "a log that was cut short is readable" "$CYCLESCOPE" tags --log "$dir/cut" >/dev/null
 cp "$dir/log" "$dir/bad" && printf '\377\376\375' | dd of="$dir/bad" bs=1 seek=$(($(stat -c %s "$dir/log") - 60)) conv=notrunc 2>/dev/null

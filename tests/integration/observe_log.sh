@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 C
 gcc -I. -O2 -Wall -Wextra -Werror -o "$dir/measured" "$dir/measured.c"
 "$dir/measured" "$dir/times"
-"$CYCLESCOPE" hist --sites "$dir/times" --json >"$dir/sites.json"
+"$CYCLESCOPE" hist --sections "$dir/times" --json >"$dir/sites.json"
 python3 - "$dir/sites.json" <<'P'
 import json, sys
 sites = {s["section"]: s for s in json.load(open(sys.argv[1]))["sections"]}
@@ -109,8 +109,8 @@ for name, cycles in (("short_one", 1000), ("long_one", 10000)):
     assert sum(n for _, n in s["bins"]) == s["runs"], s
 print("ok measured sites")
 P
-"$CYCLESCOPE" hist --sites "$dir/times" -c long_one >/dev/null
-! "$CYCLESCOPE" hist --sites "$dir/times" -c nosuch >/dev/null 2>&1
+"$CYCLESCOPE" hist --sections "$dir/times" --counter long_one >/dev/null
+! "$CYCLESCOPE" hist --sections "$dir/times" --counter nosuch >/dev/null 2>&1
 echo "bin	5	5" >"$dir/broken"
-! "$CYCLESCOPE" hist --sites "$dir/broken" >/dev/null 2>"$dir/err"
+! "$CYCLESCOPE" hist --sections "$dir/broken" >/dev/null 2>"$dir/err"
 grep -q "line 1" "$dir/err"

@@ -58,7 +58,7 @@ for file in "$work/secret.c" /dev/zero; do
 done
 
 # 4. Passwords.
-"$CYCLESCOPE" export --to clickhouse http://reader:hunter2@127.0.0.1:9/db --store "$work/TERM" --wait 5 >/dev/null 2>"$work/err" &
+"$CYCLESCOPE" export --to clickhouse http://reader:hunter2@127.0.0.1:9/db --store "$work/TERM" --retry 5 >/dev/null 2>"$work/err" &
 sender=$!
 sleep 0.5
 tr '\0' ' ' </proc/$sender/cmdline | grep -q hunter2 && not_ok "the password is in the process list"

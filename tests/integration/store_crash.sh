@@ -52,7 +52,7 @@ echo "three writers: $reported merges reported, $found found; epochs: $(ls "$pla
 reader=$!
 for ((i = 0; i < 10; i++)); do
     "$fill" "$place/u" count 20 >/dev/null
-    "$CYCLESCOPE" store gc "$place/u" --keep-bytes 1 >/dev/null
+    "$CYCLESCOPE" store gc "$place/u" --keep-size 1 >/dev/null
 done
 wait $reader
 [ ! -s "$place/readers" ] && [ "$(ls "$place/u" | wc -l)" -eq 1 ]

@@ -18,7 +18,7 @@ before=$(left)
 target=$!
 
 # Rounds: the procedure that takes nearly all time is first.
-"$CYCLESCOPE" top -p $target --rounds 3 -d 0.5 --json 2>/dev/null | python3 -c '
+"$CYCLESCOPE" top -p $target --rounds 3 --interval 0.5 --json 2>/dev/null | python3 -c '
 import json, sys
 text, rounds, decode = sys.stdin.read().strip(), [], json.JSONDecoder()
 while text:
@@ -33,14 +33,14 @@ total = {r["name"]: r["total_percent"] for r in last["rows"]}
 own = {r["name"]: r["percent"] for r in last["rows"]}
 assert total["main"] > 90 and own["main"] < 10 and total["beta"] >= own["beta"] > 50, (total, own)
 assert all(r["total_percent"] >= r["percent"] - 0.01 and r["total_percent"] <= 100.01 for r in last["rows"]), last["rows"]' || fail "rounds as JSON"
-"$CYCLESCOPE" top -p $target --rounds 1 -d 0.5 --by image 2>/dev/null | grep -q '^ .*procedures$' || fail "rounds as text"
-"$CYCLESCOPE" top --rounds 100 -d 0.1 -p $target 2>"$tmp/err" | head -n 3 >/dev/null || true # the reader goes away
+"$CYCLESCOPE" top -p $target --rounds 1 --interval 0.5 --by image 2>/dev/null | grep -q '^ .*procedures$' || fail "rounds as text"
+"$CYCLESCOPE" top --rounds 100 --interval 0.1 -p $target 2>"$tmp/err" | head -n 3 >/dev/null || true # the reader goes away
 if grep -q 'could not write' "$tmp/err"; then fail "a reader that goes away is no failure"; fi
 rc=0; "$CYCLESCOPE" top -p 4194303 --rounds 1 >/dev/null 2>"$tmp/err" || rc=$?
 [ $rc = 1 ] && grep -q . "$tmp/err" || fail "a process that isn't there"
 
 command -v tmux >/dev/null || { echo "rounds work; the screen was not driven: install tmux"; exit 77; }
-tmux -L "$socket" -f /dev/null new-session -d -x 90 -y 24 "$CYCLESCOPE top -p $target -d 0.5; echo left=\$?; sleep 60"
+tmux -L "$socket" -f /dev/null new-session -d -x 90 -y 24 "$CYCLESCOPE top -p $target --interval 0.5; echo left=\$?; sleep 60"
 screen() { tmux -L "$socket" capture-pane -p >"$tmp/screen"; }
 press() { tmux -L "$socket" send-keys "$@"; }
 await() { # until the screen shows it

@@ -84,46 +84,6 @@ static void every_option_is_told_in_plain_words(void **state)
         }
 }
 
-static void old_spellings_keep_working(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *line, *now, *value;
-    } lines[] = {
-        {"record --output st -- true", "store", "st"},
-        {"record --count 500 -- true", "period", "500"},
-        {"record --all", "whole-machine", ""},
-        {"top --all -d 2", "interval", "2"},
-        {"observe --events a,b -p 1", "event", "a,b"},
-        {"daemon start -f file", "config", "file"},
-        {"daemon start --log file", "remarks", "file"},
-        {"hist -c cycles", "counter", "cycles"},
-        {"hist -a misses", "against", "misses"},
-        {"list -w", "all", ""},
-        {"list --whole", "all", ""},
-        {"list -p name", "process", "name"},
-        {"calc -a", "all", ""},
-        {"calc --source", "lines", ""},
-        {"timeline -n 3", "buckets", "3"},
-        {"timeline -t 1..2", "time", "1..2"},
-        {"signals --file copy", "segment", "copy"},
-        {"store gc --keep-bytes 1M", "keep-size", "1M"},
-        {"store gc --keep-days 3", "keep-days", "3"},
-        {"diff --least 7 a b", "least-change", "7"},
-        {"stats --least 7", "least-share", "7"},
-        {"export --wait 7", "retry", "7"},
-        {"hist --sites file", "sections", "file"},
-        {"import --output st file", "store", "st"},
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct parsed args;
-        assert_int_equal(parse(lines[i].line, &args), 0);
-        assert_true(option_given(&args, lines[i].now));
-        assert_string_equal(option(&args, lines[i].now), lines[i].value);
-        parsed_fini(&args);
-    }
-}
-
 static void a_pair_of_switches_also_takes_on_and_off(void **state)
 {
     (void)state;
@@ -274,7 +234,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_option_means_the_same_in_every_subcommand),
         cmocka_unit_test(every_option_is_told_in_plain_words),
-        cmocka_unit_test(old_spellings_keep_working),
         cmocka_unit_test(a_pair_of_switches_also_takes_on_and_off),
         cmocka_unit_test(options_may_follow_operands_but_not_the_command),
         cmocka_unit_test(the_last_value_counts_and_all_can_be_joined),

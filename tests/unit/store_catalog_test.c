@@ -149,6 +149,20 @@ static void whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_ane
                               "[made] cpu-clock@ points 80 8; ");
 }
 
+static void a_stranger_s_folder_with_a_long_name_hides_nothing(void **unused)
+{
+    (void)unused;
+    char text[1024], folder[700], file[900];
+    snprintf(folder, sizeof folder, "%s/%0200d", epoch, 0);
+    snprintf(file, sizeof file, "%s/a.prof", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(list(text), 0);
+    assert_string_equal(text, ALL);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(list(text), -EBADMSG);
+    assert_non_null(strstr(err.text, "can't be an image's id"));
+}
+
 static void a_handle_sees_its_own_writes(void **unused)
 {
     (void)unused;
@@ -174,8 +188,8 @@ static void a_hostile_catalogue_is_refused_or_read_within_its_bounds(void **unus
     assert_int_equal(cs_store_file_read(kept, 1 << 20, &bytes, &n, &err), 0);
     for (size_t i = 0; i < bytes.used; i++)
         for (unsigned right = 0; right < 2; right++)
-            for (unsigned k = 0; k < 3; k++) {
-                static const uint8_t change[] = {0x01, 0x80, 0xff};
+            for (unsigned k = 0; k < 2; k++) {
+                static const uint8_t change[] = {0x01, 0xff};
                 bytes.start[i] ^= change[k];
                 uint64_t sum = XXH64(bytes.start + HEAD_BYTES, bytes.used - HEAD_BYTES, 0);
                 for (unsigned b = 0; right && b < 8; b++)
@@ -255,6 +269,7 @@ int main(void)
         TEST(an_unchanged_folder_is_not_read_again),
         TEST(files_that_go_or_come_are_seen),
         TEST(whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_anew),
+        TEST(a_stranger_s_folder_with_a_long_name_hides_nothing),
         TEST(a_handle_sees_its_own_writes),
         TEST(a_hostile_catalogue_is_refused_or_read_within_its_bounds),
         TEST(a_query_chooses_and_its_profiles_are_one_table),
