@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor: what this machine can measure, what it can't, why, and how to enable it. */
+#include "cli/doctor/doctor_events.h"
 #include "cli/doctor/finding.h"
 #include "cli/output/output.h"
 
@@ -140,8 +141,12 @@ static int report(const struct parsed *args, const struct machine *m)
 
 static int run(const struct parsed *args)
 {
-    if (operand_count(args))
-        return usage_error("%s: doctor takes no operand", operand(args, 0));
+    const bool events = option_given(args, "events");
+    if (operand_count(args) > events)
+        return usage_error(events ? "%s: --events takes one pattern" : "%s: doctor takes no operand",
+                           operand(args, events));
+    if (events)
+        return doctor_events(args, operand(args, 0));
     struct cs_error err = {0};
     const char *record = option(args, "record");
     if (record)
@@ -157,6 +162,8 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"verbose", 'v', NULL, "explain the rows that are fine too"},
     {"brief", 0, NULL, "only what can't be measured and what to run next"},
+    {"events", 0, NULL,
+     "list the events that can be counted here; an operand: only those that have it in them"},
     {"record", 0, "DIR", "write what doctor saw to DIR (for a bug report)"},
     {"root", 0, "DIR", "look at a machine recorded with --record instead of this one"},
     {NULL, 0, NULL, NULL},
@@ -165,7 +172,7 @@ static const struct option_entry options[] = {
 extern const struct command command_doctor;
 const struct command command_doctor = {
     "doctor",
-    "",
+    "[PATTERN]",
     "what this machine can measure, what it can't, why, and how to enable it",
     "Each row says what was found (yes, limited, no), what it means for a runtime developer, an architect "
     "and for\n"

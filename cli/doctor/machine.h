@@ -3,6 +3,7 @@
  *
  * Files of this room:
  *   doctor            the subcommand doctor
+ *   doctor_events     the events that can be counted
  *   doctor_rules      findings from what the processor has
  *   doctor_rules_kernel  findings from what the kernel permits
  *   doctor_rules_blocks  findings from what containers and security modules take away

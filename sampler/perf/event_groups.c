@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SLOTS 4
+#define SLOTS 5
 #define CHOICES 6
 
-/* Most important first: what doesn't fit is left out from the end. In each slot the first that the machine counts. Misses of
+/* The first slot is what the question is about; of the others what doesn't fit is left out. In each slot the first that the machine counts. Misses of
  * loads are those of retired loads, by the level that they missed: Intel's names since Sandy Bridge, then AMD's and Arm's,
  * then the kernel's. */
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
       {"MEM_LOAD_RETIRED:L2_MISS", "MEM_LOAD_UOPS_RETIRED:L2_MISS",
        "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C", "L2D_CACHE_REFILL"},
       {"MEM_LOAD_RETIRED:L3_MISS", "MEM_LOAD_UOPS_RETIRED:L3_MISS", "LLC-load-misses", "cache-misses"},
+      {"MEM_LOAD_RETIRED:FB_HIT", "MEM_LOAD_UOPS_RETIRED:HIT_LFB"},
       {"instructions"}}},
     {"@tlb",
      "accesses that missed the TLBs",
@@ -85,7 +86,7 @@ int cs_event_group(const char *question, unsigned copies, const char *suffix, ch
         return cs_fail(err, EINVAL, "%s is no group of events; there are @ipc, @branches, @caches and @tlb",
                        question);
     *to = '\0';
-    for (unsigned s = 0; s < SLOTS; s++)
+    for (unsigned s = 0; s < SLOTS && (s == 0 || used); s++)
         for (unsigned c = 0; c < CHOICES && groups[g].slots[s][c]; c++) {
             const char *name = groups[g].slots[s][c];
             if (used + strlen(name) + strlen(suffix) + 2 < size && add(&t, name, copies)) {

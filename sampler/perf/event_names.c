@@ -108,6 +108,53 @@ int cs_event_encode(const char *name, struct perf_event_attr *attr, bool *any_th
 
 /* ---- all of them ---- */
 
+/* What the kernel's generic events count (perf_event_open(2)); libpfm4 repeats their names. */
+static const struct {
+    const char *name, *meaning;
+} generic[] = {
+    {"cycles", "cycles in which the CPU wasn't halted"},
+    {"instructions", "retired instructions"},
+    {"ref-cycles", "the same cycles at a constant rate, whatever the clock"},
+    {"cache-references", "accesses to the last level of caches (Intel; other processors: some level)"},
+    {"cache-misses", "accesses that missed the last level (Intel; AMD: the second, Arm: the first)"},
+    {"branches", "retired branches"},
+    {"branch-misses", "retired branches that were mispredicted"},
+    {"bus-cycles", "cycles of the bus"},
+    {"stalled-cycles-frontend", "cycles without instructions to issue"},
+    {"stalled-cycles-backend", "cycles that waited for results or units"},
+    {"cpu-clock", "time of a CPU, ns"},
+    {"task-clock", "time that a thread had a CPU, ns"},
+    {"page-faults", "page faults"},
+    {"minor-faults", "page faults without a read from disk"},
+    {"major-faults", "page faults with a read from disk"},
+    {"context-switches", "context switches"},
+    {"cpu-migrations", "moves of a thread to another CPU"},
+    {"alignment-faults", "accesses that the kernel aligned"},
+    {"emulation-faults", "instructions that the kernel emulated"},
+    {"cgroup-switches", "context switches to another cgroup"},
+    {"l1-dcache-loads", "loads"},
+    {"l1-dcache-load-misses", "loads that missed the first level (Intel: lines brought in)"},
+    {"l1-icache-load-misses", "fetches that missed the instruction cache"},
+    {"llc-loads", "loads that reached the last level"},
+    {"llc-load-misses", "loads that missed the last level"},
+    {"dtlb-loads", "loads that asked the data TLB"},
+    {"dtlb-load-misses", "loads that missed the data TLB"},
+    {"dtlb-store-misses", "stores that missed the data TLB"},
+    {"itlb-load-misses", "fetches that missed the instruction TLB"},
+    {"branch-loads", "branches"},
+    {"branch-load-misses", "branches that missed the branch unit"},
+    {"node-loads", "loads from this node's memory"},
+    {"node-load-misses", "loads from another node's memory"},
+};
+
+static int each_generic(int (*visit)(void *, const char *, const char *), void *arg)
+{
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < sizeof generic / sizeof generic[0]; i++)
+        rc = visit(arg, generic[i].name, generic[i].meaning);
+    return rc;
+}
+
 static int each_mask(const char *unit, int event, const pfm_event_info_t *info,
                      int (*visit)(void *, const char *, const char *), void *arg)
 {
@@ -131,10 +178,11 @@ static int each_mask(const char *unit, int event, const pfm_event_info_t *info,
 
 int cs_event_names_each(int (*visit)(void *arg, const char *name, const char *meaning), void *arg)
 {
-    int rc = pfm_initialize() == PFM_SUCCESS ? 0 : -1;
+    int rc = pfm_initialize() == PFM_SUCCESS ? each_generic(visit, arg) : -1;
     for (pfm_pmu_t unit = PFM_PMU_NONE; rc >= 0 && unit < PFM_PMU_MAX; unit++) {
         pfm_pmu_info_t about = {.size = sizeof about};
-        if (pfm_get_pmu_info(unit, &about) != PFM_SUCCESS || !about.is_present)
+        if (pfm_get_pmu_info(unit, &about) != PFM_SUCCESS || !about.is_present ||
+            strncmp(about.name, "perf", 4) == 0)
             continue;
         for (int i = about.first_event; rc >= 0 && i != -1; i = pfm_get_event_next(i)) {
             pfm_event_info_t event = {.size = sizeof event};

@@ -12,8 +12,8 @@
  * that bit. */
 int cs_event_encode(const char *name, struct perf_event_attr *attr, bool *any_thread);
 
-/* Visits the events that libpfm4 knows for this machine and that `matches` accepts (NULL: all), with a line of what each
- * means. `name` begins with the model ("skl::"); generic events of the kernel come first. Stops at a negative return. */
+/* Visits the kernel's generic events and those that libpfm4 knows for this machine, with a line of what each means. The names
+ * of the latter begin with the model ("skl::"). Stops at a negative return. */
 int cs_event_names_each(int (*visit)(void *arg, const char *name, const char *meaning), void *arg);
 
 #endif

@@ -66,6 +66,14 @@ trap 'rm -rf "$tmp" "$blocks"' EXIT
 "$CYCLESCOPE" doctor --record "$tmp/m"
 diff <("$CYCLESCOPE" doctor --csv | grep -v '^tsc,') <("$CYCLESCOPE" doctor --root "$tmp/m" --csv | grep -v '^tsc,')
 
+# Events that can be counted anywhere, with their meaning; a pattern chooses; none is a sentence.
+"$CYCLESCOPE" doctor --events --json | python3 -c '
+import json, sys
+events = {e["event"]: e["meaning"] for e in json.load(sys.stdin)["events"]}
+assert "CPU" in events["task-clock"] and "page-faults" in events and all(events.values()), events'
+"$CYCLESCOPE" doctor --events FAULT --csv | awk -F, 'NR > 1 && !/fault/ {exit 1} END {exit NR < 3}'
+! "$CYCLESCOPE" doctor --events no-such-event 2>"$tmp/err" && [ "$(wc -l <"$tmp/err")" = 1 ]
+
 # Nonsense: one sentence, usage error or failure.
 ! "$CYCLESCOPE" doctor --root /nowhere 2>"$tmp/err" && [ "$(wc -l <"$tmp/err")" = 1 ]
 rc=0; "$CYCLESCOPE" doctor surplus 2>"$tmp/err" || rc=$?
