@@ -158,7 +158,7 @@ static void series_columns(const struct observed *o, unsigned c, struct column *
                                                 : heads,
                                  .group = group,
                                  .kind = COLUMN_NUMBER,
-                                 .digits = 2};
+                                 .digits = series_scale(o, c) == 1 ? 3 : 2};
 }
 
 void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top)

@@ -244,7 +244,7 @@ void overlay_print(struct output *out, const struct overlay *o)
     /* Rates in the bins of a store: none at all is a row of its own, far from the least that there is. */
     unsigned zero = o->n_bins == CS_DTE_RATE_BINS && o->edges[0] <= 0;
     shown_range(o, zero, &first, &last);
-    int digits = o->edges[last + 1] < 100 ? 2 : -1;
+    int digits = o->edges[last + 1] < 10 ? 3 : o->edges[last + 1] < 100 ? 2 : -1;
     columns[n++] = (struct column){.key = "from", .head = "from", .kind = COLUMN_NUMBER, .digits = digits};
     columns[n++] = (struct column){.key = "to", .head = "to", .kind = COLUMN_NUMBER, .digits = digits};
     for (unsigned i = 0; i < o->n_series; i++) {

@@ -36,7 +36,8 @@ struct cs_events {
     /* Own counters: with `core` those of the core, then the observer's share of those that are sums. */
     struct group mine;
     struct perf_event_mmap_page *pages[OWN_MAX];
-    struct cs_pmc hardware[OWN_MAX]; /* those that rdpmc can read */
+    struct cs_pmc hardware[OWN_MAX];    /* those that rdpmc can read */
+    uint32_t sequence[CS_COUNTERS_MAX]; /* of their pages, when they were read last */
     unsigned n_mine;
     int share[CS_COUNTERS_MAX]; /* of an event, which own counter is the observer's share; -1: none */
     bool readable;
@@ -407,10 +408,12 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_M
             "counters may not be read from user space here (/sys/bus/event_source/devices/cpu/rdpmc, "
             "kernel.perf_user_access), and the core's can't be read otherwise");
     for (unsigned i = 0; i < e->n_mine && e->readable; i++)
-        e->hardware[i] = (struct cs_pmc){e->pages[i], e->pages[i]->pmc_width, NULL};
-    for (unsigned i = 0; i < e->n && e->core; i++)
+        e->hardware[i] = (struct cs_pmc){.page = e->pages[i], .width = e->pages[i]->pmc_width};
+    for (unsigned i = 0; i < e->n && e->core; i++) {
+        e->hardware[i].sequence = &e->sequence[i];
         if (e->share[i] >= 0)
             e->hardware[i].own = &e->hardware[e->share[i]];
+    }
     for (unsigned i = 0; i < cs_events_counters(e) && hardware && e->core; i++)
         hardware[i] = i < e->n ? e->hardware[i] : e->hardware[own_counter(e, i - e->n)];
     return 0;

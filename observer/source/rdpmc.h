@@ -22,6 +22,9 @@ struct cs_pmc {
     /* A part that is taken off: of a core's event the observer's own share. NULL: nothing. Between the two readings the
      * observer executes the same instructions each time, so that differences of two samples are exact. */
     const struct cs_pmc *own;
+    /* Of a core's event, the page's sequence at the last reading. It changes when the kernel takes the counter away and gives
+     * it back: while the observer had lost its CPU, nobody counted the target. NULL: that isn't asked. */
+    uint32_t *sequence;
 };
 
 static inline uint64_t cs_pmc_read_whole(const struct cs_pmc *pmc, bool *complete)
@@ -49,6 +52,10 @@ static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *complete)
     uint64_t events = cs_pmc_read_whole(pmc, complete);
     if (pmc->own)
         events -= cs_pmc_read_whole(pmc->own, complete);
+    if (pmc->sequence && __builtin_expect(*pmc->sequence != pmc->page->lock, 0)) {
+        *pmc->sequence = pmc->page->lock;
+        *complete = false;
+    }
     return events;
 }
 

@@ -231,13 +231,23 @@ static void own_part_is_taken_off(void **state)
     (void)state;
     if (!emulated())
         skip();
-    struct cs_pmc own = {.page = &pages[1], .width = 48}, target = {&pages[0], 48, &own};
+    uint32_t sequence = 0;
+    struct cs_pmc own = {.page = &pages[1], .width = 48},
+                  target = {.page = &pages[0], .width = 48, .own = &own, .sequence = &sequence};
     bool whole = true;
     schedule(0, 0, 5000, 5000);
     schedule(1, 1, 2000, 2000);
+    cs_pmc_read(&target, &whole);
+    whole = true;
     assert_int_equal(cs_pmc_read(&target, &whole), 3000);
     pmu.raw[0] += 900;
     pmu.raw[1] += 250;
+    assert_int_equal(cs_pmc_read(&target, &whole), 3650);
+    assert_true(whole);
+    schedule(0, 0, 7000, 5900); /* the observer was away: what the target did meanwhile isn't known */
+    cs_pmc_read(&target, &whole);
+    assert_false(whole);
+    whole = true;
     assert_int_equal(cs_pmc_read(&target, &whole), 3650);
     assert_true(whole);
     deschedule(1);
