@@ -73,16 +73,21 @@ static int high(int fd)
     return moved;
 }
 
-static int open_proc(pid_t pid, const char *name)
+static int open_process(pid_t pid)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    return high(open(path, O_RDONLY | O_CLOEXEC));
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return high(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int open_of(int process, const char *name)
+{
+    return high(openat(process, name, O_RDONLY | O_CLOEXEC));
 }
 
 /* The list of pages; to whom opens it with CAP_SYS_ADMIN it tells where they lie in the machine, too, which the replayer shall
  * not know. */
-static int open_pages(pid_t pid)
+static int open_pages(int process)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct all[2], fewer[2];
@@ -90,7 +95,7 @@ static int open_pages(pid_t pid)
         return -1;
     memcpy(fewer, all, sizeof fewer);
     fewer[CAP_SYS_ADMIN / 32].effective &= ~(1U << CAP_SYS_ADMIN % 32);
-    int fd = syscall(SYS_capset, &header, fewer) == 0 ? open_proc(pid, "pagemap") : -1;
+    int fd = syscall(SYS_capset, &header, fewer) == 0 ? open_of(process, "pagemap") : -1;
     int failed = errno;
     (void)!syscall(SYS_capset, &header, all); /* of this thread */
     errno = failed;
@@ -226,7 +231,8 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
     }
 }
 
-/* The vector first, by which the runner tells the program that all of these are of (holder/same_program.c). 0 or errno. */
+/* All of one process, whoever gets its number; the vector first, by which the runner tells the program that the others are of
+ * (holder/same_program.c). 0 or errno. */
 static int open_target(struct cs_burst_runner *runner, int fds[N_FDS])
 {
     static const struct {
@@ -237,11 +243,14 @@ static int open_target(struct cs_burst_runner *runner, int fds[N_FDS])
         {CS_BURST_FD_MEMORY, "mem"},
         {CS_BURST_FD_MAPS, "maps"},
     };
+    int process = fds[CS_BURST_FD_PROCESS - CS_BURST_FD_CONTROL] = open_process(runner->target);
+    if (process < 0)
+        return errno;
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
-        if ((fds[files[i].at - CS_BURST_FD_CONTROL] = open_proc(runner->target, files[i].name)) < 0)
+        if ((fds[files[i].at - CS_BURST_FD_CONTROL] = open_of(process, files[i].name)) < 0)
             return errno;
     runner->is_go = cs_burst_is_go(runner->target);
-    fds[CS_BURST_FD_PAGES - CS_BURST_FD_CONTROL] = open_pages(runner->target);
+    fds[CS_BURST_FD_PAGES - CS_BURST_FD_CONTROL] = open_pages(process);
     return fds[CS_BURST_FD_PAGES - CS_BURST_FD_CONTROL] < 0 ? errno : 0;
 }
 

@@ -19,12 +19,13 @@
 enum {
     CS_BURST_FD_CONTROL = 3,
     CS_BURST_FD_SHARED = 4,
-    CS_BURST_FD_MEMORY = 5,  /* /proc/PID/mem */
-    CS_BURST_FD_PAGES = 6,   /* /proc/PID/pagemap, which tells no numbers of pages */
-    CS_BURST_FD_MAPS = 7,    /* /proc/PID/maps */
-    CS_BURST_FD_VECTOR = 8,  /* /proc/PID/auxv, opened before these three */
-    CS_BURST_FD_DECODER = 9, /* libZydis's shared object */
-    CS_BURST_FD_FIRST_FREE = 10,
+    CS_BURST_FD_MEMORY = 5,   /* /proc/PID/mem */
+    CS_BURST_FD_PAGES = 6,    /* /proc/PID/pagemap, which tells no numbers of pages */
+    CS_BURST_FD_MAPS = 7,     /* /proc/PID/maps */
+    CS_BURST_FD_PROCESS = 8,  /* /proc/PID, by which all of these are opened */
+    CS_BURST_FD_VECTOR = 9,   /* /proc/PID/auxv, opened before the three above */
+    CS_BURST_FD_DECODER = 10, /* libZydis's shared object */
+    CS_BURST_FD_FIRST_FREE = 11,
 };
 
 /* With this the runner ends when its program ended, or became another one, before it could begin. */

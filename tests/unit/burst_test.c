@@ -6,11 +6,13 @@
 #include "store/table/burst_schemas.h"
 #include "tests/unit/burst_target.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -175,7 +177,80 @@ KEPT static void storing_where_it_must_not(void)
     }
 }
 
+/* A memory file and memory of its own, of which it uses every 16th page. */
+#define SPARSE_PAGES 8192U
+static int sparse_file;
+static uint8_t *sparse[2];
+static void map_sparse(void)
+{
+    sparse_file = memfd_create("sparse", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(sparse_file, SPARSE_PAGES * 4096), 0);
+    for (unsigned i = 0; i < 2; i++)
+        sparse[i] = mmap(NULL, SPARSE_PAGES * 4096, PROT_READ | PROT_WRITE,
+                         i ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, i ? -1 : sparse_file, 0);
+}
+KEPT static void using_few_pages(void)
+{
+    uint64_t x = 88172645463325252ULL;
+    for (unsigned i = 0; i < SPARSE_PAGES; i += 16) /* what is touched by bursts is there already */
+        sparse[0][i * 4096] = sparse[1][i * 4096] = 1;
+    for (;;) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        sparse[x & 1][(x >> 8) % (SPARSE_PAGES / 16) * 16 * 4096 + (x >> 40) % 4096] += 1;
+    }
+}
+
 /* ---- tests ---- */
+static unsigned pages_there(pid_t pid, const uint8_t *from)
+{
+    static uint64_t entries[SPARSE_PAGES];
+    char path[64];
+    unsigned n = 0;
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(pread(fd, entries, sizeof entries, (off_t)((uintptr_t)from / 4096 * 8)), sizeof entries);
+    close(fd);
+    for (unsigned i = 0; i < SPARSE_PAGES; i++)
+        n += (unsigned)(entries[i] >> 63);
+    return n;
+}
+
+static void memory_that_a_program_does_not_use_stays_unused(void **state)
+{
+    (void)state;
+    map_sparse();
+    pid_t pid = child(using_few_pages);
+    struct cs_burst_runner *runner = runner_of(pid);
+    (void)go(runner, pid, 1000, 0);
+    unsigned bursts = 0;
+    for (int i = 0; i < 200 && bursts < 60; i++) {
+        struct cs_error err;
+        struct cs_burst_command command = {.tid = (uint32_t)pid,
+                                           .instructions = 16000,
+                                           .lead_ns = 30000,
+                                           .timeout_ms = 1000,
+                                           .stopped_max_us = 20000,
+                                           .timed_stopped_max_us = 20000,
+                                           .timed_instructions = i % 2 ? 200000 : 0};
+        const struct cs_burst_shared *answer = cs_burst_runner_go(runner, &command, &err);
+        assert_non_null(answer);
+        bursts += answer->outcome.skip == CS_BURST_SKIP_NONE;
+    }
+    assert_int_equal(bursts, 60);
+    struct stat file;
+    assert_int_equal(fstat(sparse_file, &file), 0);
+    assert_int_equal(file.st_blocks * 512, SPARSE_PAGES / 16 * 4096);
+    assert_int_equal(pages_there(pid, sparse[0]), SPARSE_PAGES / 16);
+    assert_int_equal(pages_there(pid, sparse[1]), SPARSE_PAGES / 16);
+    cs_burst_runner_close(runner);
+    end(pid);
+    close(sparse_file);
+    for (unsigned i = 0; i < 2; i++)
+        munmap(sparse[i], SPARSE_PAGES * 4096);
+}
+
 static const struct cs_burst_edge_row *hottest(const struct cs_burst_shared *answer, unsigned kind)
 {
     const struct cs_burst_edge_row *best = NULL;
@@ -447,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
         cmocka_unit_test(a_system_call_ends_a_burst),
+        cmocka_unit_test(memory_that_a_program_does_not_use_stays_unused),
         cmocka_unit_test(a_runner_that_is_killed_harms_nobody),
         cmocka_unit_test(a_killed_runner_is_an_error_and_leaves_the_target_running),
         cmocka_unit_test(every_cause_has_a_name),

@@ -7,8 +7,9 @@
  * Its old memory can be made to say something else, but nobody there knows what. Where nothing is put at random, by the
  * file that it runs. With the rights and the label of a security module that is all that an exec can change.
  *
- * The vector's descriptor was opened before all others. A vector read last that equals it says that there was no exec in
- * between: memory that is left never comes back.
+ * All is asked of the process whose folder of /proc the runner has, and of its threads: not of another one that has its number
+ * now. The vector's descriptor was opened before those of the memory. A vector read last that equals it says that there was no
+ * exec in between: memory that is left never comes back.
  *
  * Looked at before a burst; again when the thread is traced, from where on no exec of its own is missed (it stops at each,
  * PTRACE_O_TRACEEXEC), so that it stands with the memory that it had then; and again before anything is believed of the burst. A
@@ -45,18 +46,39 @@ static bool same(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
     return a_bytes == b_bytes && !memcmp(a, b, a_bytes);
 }
 
+/* "task/TID/" + name. */
+static const char *path_of(uint32_t tid, const char *name)
+{
+    static char path[64];
+    char number[32];
+    thread_path(tid, "/", number); /* "/proc/TID/" */
+    size_t digits = strlen(number) - 6;
+    memcpy(path, "task/", 5);
+    memcpy(path + 5, number + 6, digits);
+    memcpy(path + 5 + digits, name, strlen(name) + 1);
+    return path;
+}
+
+static size_t read_bytes(uint32_t tid, const char *name, char *bytes, size_t size)
+{
+    long fd = SYS(__NR_openat, CS_BURST_FD_PROCESS, path_of(tid, name), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    long got = SYS(__NR_read, fd, bytes, size);
+    SYS(__NR_close, fd);
+    return positive(got);
+}
+
 static bool read_vector(uint32_t tid)
 {
-    seen.vector_bytes = positive(read_thread_bytes(tid, "/auxv", seen.vector, VECTOR_MAX));
+    seen.vector_bytes = read_bytes(tid, "auxv", seen.vector, VECTOR_MAX);
     return seen.vector_bytes > 0;
 }
 
 static bool read_file(uint32_t tid)
 {
     struct stat file;
-    char path[32];
-    thread_path(tid, "/exe", path);
-    if (SYS(__NR_newfstatat, AT_FDCWD, path, &file, 0) < 0)
+    if (SYS(__NR_newfstatat, CS_BURST_FD_PROCESS, path_of(tid, "exe"), &file, 0) < 0)
         return false;
     seen.device = file.st_dev;
     seen.inode = file.st_ino;
@@ -66,7 +88,7 @@ static bool read_file(uint32_t tid)
 /* None where no security module gives any: that is so for all of the machine's life. */
 static void read_label(uint32_t tid)
 {
-    seen.label_bytes = positive(read_thread_bytes(tid, "/attr/current", seen.label, LABEL_MAX));
+    seen.label_bytes = read_bytes(tid, "attr/current", seen.label, LABEL_MAX);
 }
 
 static bool read_rights(void)
@@ -87,10 +109,8 @@ static void close_status(void)
 /* Stays open: to look it up once more would take half of the time that reading it does. */
 static bool open_status(uint32_t tid)
 {
-    char path[32];
-    thread_path(tid, "/status", path);
     close_status();
-    status_fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    status_fd = SYS(__NR_openat, CS_BURST_FD_PROCESS, path_of(tid, "status"), O_RDONLY | O_CLOEXEC);
     return status_fd >= 0;
 }
 

@@ -356,7 +356,7 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_GONE, ESRCH);
     enum cs_burst_skip other = program_open(shared->command.tid);
     if (other != CS_BURST_SKIP_NONE)
-        return skip(other, 0);
+        return skip(other, other == CS_BURST_SKIP_GONE ? ESRCH : 0);
     quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver,
                                       &children_wake_others);
     if (deliver) /* its handler runs before what was followed does */

@@ -68,8 +68,7 @@ void thread_path(uint32_t tid, const char *file, char path[32])
     memcpy(path + length, file, strlen(file) + 1);
 }
 
-/* False: it can't be opened. *got: what the first read gives. */
-static bool read_file(uint32_t tid, const char *file, void *bytes, size_t size, long *got)
+bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size)
 {
     char path[64];
     thread_path(tid, "", path);
@@ -77,22 +76,8 @@ static bool read_file(uint32_t tid, const char *file, void *bytes, size_t size, 
     long fd = SYS(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    *got = SYS(__NR_read, fd, bytes, size);
+    long got = SYS(__NR_read, fd, text, size - 1);
     SYS(__NR_close, fd);
-    return true;
-}
-
-long read_thread_bytes(uint32_t tid, const char *file, void *bytes, size_t size)
-{
-    long got;
-    return read_file(tid, file, bytes, size, &got) ? got : -1;
-}
-
-bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size)
-{
-    long got;
-    if (!read_file(tid, file, text, size - 1, &got))
-        return false;
     text[got > 0 ? got : 0] = 0;
     return true;
 }

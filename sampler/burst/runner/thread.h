@@ -19,8 +19,6 @@ void sleep_us(long us); /* less than a second */
 void thread_path(uint32_t tid, const char *file, char path[32]);
 /* That file (at most 40 characters) as text; false when the thread is gone. */
 bool read_thread_file(uint32_t tid, const char *file, char *text, size_t size);
-/* Its bytes: how many; negative: it can't be read. */
-long read_thread_bytes(uint32_t tid, const char *file, void *bytes, size_t size);
 uint64_t waited_ns(uint32_t tid); /* time that a thread, able to run, has had no CPU; 0: unknown */
 struct thread_place {
     bool asleep; /* in the kernel */
