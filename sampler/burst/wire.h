@@ -62,6 +62,8 @@ enum {
     X(BLOCKED, "signals-taken", "the thread blocks or handles every signal that could stop it unseen")       \
     X(NOT_USER, "not-in-user-mode", "the thread was stopped on the way out of the kernel")                   \
     X(CHILDREN, "children", "the thread has child processes, whose end would wake other threads")            \
+    X(IGNORED, "signals-ignored",                                                                            \
+      "the program ignores signals, which would wake its other threads meanwhile")                           \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
     X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
     X(RIGHTS, "other-rights", "the thread has other rights than its program had at first")                   \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program none of whose system calls may end early, because nobody sends it a signal that it handles: no EINTR, no
  * short count, no signal that nobody sent. Its threads work for a moment, so that bursts find them, then wait.
- * usage: uninterrupted SECONDS [ignores|deaf|handles]
+ * usage: uninterrupted SECONDS [ignores|to-all|deaf|handles]
  *   ignores  signals that do nothing are sent to its threads all the time; nothing is handed over, because a
  *            thread that is traced just then returns a short count (docs/security.md, what isn't safe yet)
+ *   to-all   the same, but what is sent is one signal that it ignores, to all of it, whose first thread works
  *   deaf     its threads block every signal
  *   handles  it handles those that are else thrown away (SIGURG, SIGWINCH, SIGCHLD), and counts them
  * Exit 0 and "uninterrupted", or 1 and what was seen. */
@@ -230,6 +231,15 @@ static void count(int number)
     handled++;
 }
 
+static void *sends_to_all(void *arg)
+{
+    while (!over) {
+        usleep(600);
+        kill(getpid(), SIGUSR1);
+    }
+    return arg;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "";
@@ -240,7 +250,8 @@ int main(int argc, char **argv)
     if (!strcmp(how, "deaf"))
         sigfillset(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    bool handles = !strcmp(how, "handles"), ignores = !strcmp(how, "ignores");
+    bool handles = !strcmp(how, "handles"), to_all = !strcmp(how, "to-all"),
+         ignores = to_all || !strcmp(how, "ignores");
     if (handles) {
         signal(SIGURG, count);
         signal(SIGWINCH, count);
@@ -263,7 +274,13 @@ int main(int argc, char **argv)
     struct timespec rest = {argc > 1 ? atoi(argv[1]) : 5, 0};
     struct timespec end = after_ms(CLOCK_MONOTONIC, rest.tv_sec * 1000), now = {0};
     const int nothing[] = {SIGURG, SIGWINCH, SIGCHLD};
-    for (unsigned i = 0; ignores && (now = after_ms(CLOCK_MONOTONIC, 0), now.tv_sec < end.tv_sec); i++) {
+    pthread_t sender;
+    if (to_all && (signal(SIGUSR1, SIG_IGN) == SIG_ERR || pthread_create(&sender, NULL, sends_to_all, NULL)))
+        return 3;
+    for (; to_all && (now = after_ms(CLOCK_MONOTONIC, 0), now.tv_sec < end.tv_sec);)
+        work();
+    for (unsigned i = 0; ignores && !to_all && (now = after_ms(CLOCK_MONOTONIC, 0), now.tv_sec < end.tv_sec);
+         i++) {
         pthread_kill(threads[i % (sizeof bodies / sizeof *bodies)], nothing[i / 5 % 3]);
         usleep(1000);
     }

@@ -47,7 +47,13 @@ static uint64_t mask_of(const char *text, const char *field)
     return ~0ULL;
 }
 
-int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, bool *children_wake_others)
+/* Of those that programs ignore the ones that nobody sends all the time: from a terminal, or about a thread's own call. */
+#define SELDOM                                                                                               \
+    (1ULL << (SIGHUP - 1) | 1ULL << (SIGINT - 1) | 1ULL << (SIGQUIT - 1) | 1ULL << (SIGPIPE - 1) |           \
+     1ULL << (SIGTSTP - 1) | 1ULL << (SIGTTIN - 1) | 1ULL << (SIGTTOU - 1) | 1ULL << (SIGXFSZ - 1) |         \
+     1ULL << (SIGCHLD - 1) | 1ULL << (SIGURG - 1) | 1ULL << (SIGWINCH - 1))
+
+int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct others_woken *woken)
 {
     static const int quiet[] = {SIGURG, SIGWINCH, SIGCHLD};
     static char text[4096];
@@ -55,8 +61,10 @@ int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, bool *
         return -1;
     uint64_t blocked = mask_of(text, "SigBlk:"), handled = mask_of(text, "SigCgt:"),
              taken = blocked | handled;
-    *children_wake_others =
-        mask_of(text, "Threads:") > 1 && !((handled | mask_of(text, "SigIgn:")) >> (SIGCHLD - 1) & 1);
+    uint64_t ignored = mask_of(text, "SigIgn:");
+    bool alone = mask_of(text, "Threads:") <= 1;
+    woken->by_children = !alone && !((handled | ignored) >> (SIGCHLD - 1) & 1);
+    woken->by_signals = !alone && mask_of(text, "Tgid:") == mask_of(text, "Pid:") && ignored & ~SELDOM;
     *deliver = false;
     for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++)
         if (!(taken >> (quiet[i] - 1) & 1))
@@ -69,7 +77,7 @@ bool signal_is_pending(uint32_t tid)
 {
     static char text[4096];
     return read_thread_file(tid, "/status", text, sizeof text) &&
-           mask_of(text, "SigPnd:") & ~mask_of(text, "SigBlk:");
+           (mask_of(text, "SigPnd:") | mask_of(text, "ShdPnd:")) & ~mask_of(text, "SigBlk:");
 }
 
 bool has_children(uint32_t tid)

@@ -6,13 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone.
- * `urgent_is_quiet`: so is SIGURG where it is handled; then *deliver says that it must reach the thread.
+/* Threads of a program other than the one that stands, and whose calls would end with EINTR.
  *
  * Linux tells a process of a child's end by SIGCHLD. Where nobody handles it, it isn't sent, unless the thread that forked
- * is traced; and where that one stands, another thread is woken for it. Some of that one's calls then end with EINTR. Where
- * *children_wake_others says so, a thread that has children isn't stopped. */
-int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, bool *children_wake_others);
+ * is traced; and where that one stands, another thread is woken for it. So a thread that has children isn't stopped there. The same
+ * goes for every signal that a program ignores and that is sent to all of it, when its first thread is traced. */
+struct others_woken {
+    bool by_children, by_signals;
+};
+/* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone.
+ * `urgent_is_quiet`: so is SIGURG where it is handled; then *deliver says that it must reach the thread. */
+int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct others_woken *woken);
 /* Sets the alarm: the descriptor of an event, whose closing ends it, or negative errno. */
 int alarm_set(uint32_t tid, uint32_t lead_ns, int quiet_signal);
 /* False, too, where the kernel doesn't tell a thread's children. */

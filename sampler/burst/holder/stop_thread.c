@@ -61,7 +61,7 @@ static volatile int stopper_event;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
 static bool exec_is_seen;
-static bool children_wake_others; /* by their end: the thread's children */
+static struct others_woken woken;
 static struct cs_burst_shared *shared;
 static uint64_t asked_ns, asked_ticks; /* when the burst was asked for */
 
@@ -128,7 +128,7 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     uint32_t tid = command->tid;
     if (command->keep_out_of_idle)
         idle_keeper_begin();
-    if (children_wake_others && has_children(tid))
+    if (woken.by_children && has_children(tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!read_registers(tid, &registers))
         return;
@@ -357,8 +357,7 @@ void burst(struct cs_burst_shared *with)
     enum cs_burst_skip other = program_open(shared->command.tid);
     if (other != CS_BURST_SKIP_NONE)
         return skip(other, other == CS_BURST_SKIP_GONE ? ESRCH : 0);
-    quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver,
-                                      &children_wake_others);
+    quiet_signal = alarm_quiet_signal(shared->command.tid, shared->command.urgent_is_quiet, &deliver, &woken);
     if (deliver) /* its handler runs before what was followed does */
         shared->command.timed_instructions = 0;
     struct thread_place place;
@@ -369,7 +368,9 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_REAL_TIME, 0);
     if (!quiet_signal)
         return skip(CS_BURST_SKIP_BLOCKED, 0);
-    if (children_wake_others && has_children(shared->command.tid))
+    if (woken.by_signals)
+        return skip(CS_BURST_SKIP_IGNORED, 0);
+    if (woken.by_children && has_children(shared->command.tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
     if (!prepare(map == 1))
         return;
