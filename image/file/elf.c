@@ -2,6 +2,7 @@
 /* Every offset and size that comes from the file is checked against the file before it is used; libelf is
  * trusted with headers and symbol entries only. */
 #include "image/file/elf.h"
+#include "image/file/made_sections.h"
 #include "image/file/segments.h"
 #include "store/base/regular_file.h"
 
@@ -63,6 +64,22 @@ static void drop_extended_count(struct elf_file *file)
         narrow->e_shoff = 0;
 }
 
+/* Its sections are made where it has none. */
+static void give_sections(struct elf_file *file)
+{
+    size_t n;
+    char *made = cs_elf_with_sections(file->map, file->size, &n);
+    if (!made)
+        return;
+    if (file->mapped)
+        munmap(file->map, file->size);
+    else
+        free(file->map);
+    file->map = made;
+    file->size = n;
+    file->mapped = false;
+}
+
 /* Takes over file->map. */
 static int start(struct elf_file *file, struct elf_file **out, struct cs_error *err)
 {
@@ -70,6 +87,7 @@ static int start(struct elf_file *file, struct elf_file **out, struct cs_error *
     struct cs_image_segments layout;
     elf_version(EV_CURRENT);
     drop_extended_count(file);
+    give_sections(file);
     file->elf = elf_memory(file->map, file->size);
     if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header)) {
         rc = cs_fail(err, ENOEXEC, "%s is no ELF file (or its header is damaged)", file->path);

@@ -11,6 +11,7 @@
  *   elf              an ELF file, mapped
  *   give_up_rights   for a child that reads what strangers wrote
  *   identity         which image a file is: build-id, else a hash
+ *   made_sections  sections of files that have segments only
  *   ranges           nested address ranges
  *   segments         file offsets to addresses, for a sampler */
 #ifndef CS_IMAGE_FILE_ELF_H

@@ -11,6 +11,7 @@
  *   decode_riscv64       the same for RISC-V: compressed instructions, flow, operands
  *   decode_riscv64_text  its text
  *   decode_x86_64        the same for x86-64
+ *   unknown_x86_64       how long an instruction is that the decoder doesn't know
  *   semantics            what an instruction is to the machine model and the culprit rules
  *   semantics_aarch64    the same for AArch64
  *   semantics_internal   what each instruction set has behind semantics

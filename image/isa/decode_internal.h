@@ -9,6 +9,9 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
 unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);
 
+/* 0: it is none that could be. */
+unsigned length_of_unknown_x86_64(const uint8_t *bytes, size_t n);
+
 unsigned decode_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 unsigned decode_flow_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn);
 char *decode_text_aarch64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity);

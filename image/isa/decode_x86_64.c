@@ -70,14 +70,18 @@ static bool start(const ZydisDecodedInstruction *z, uint64_t offset, struct cs_i
     return true;
 }
 
+static unsigned unknown(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
+{
+    *insn = (struct cs_isa_insn){.offset = offset, .length = (uint8_t)length_of_unknown_x86_64(bytes, n)};
+    return insn->length;
+}
+
 unsigned decode_flow_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     ZydisDecoder d = decoder();
     ZydisDecodedInstruction z;
-    if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, bytes, n, &z))) {
-        *insn = (struct cs_isa_insn){.offset = offset};
-        return 0;
-    }
+    if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, bytes, n, &z)))
+        return unknown(bytes, n, offset, insn);
     start(&z, offset, insn);
     return z.length;
 }
@@ -195,10 +199,8 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
     ZydisDecoder d = decoder();
     ZydisDecodedInstruction z;
     ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
-    if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o))) {
-        *insn = (struct cs_isa_insn){.offset = offset};
-        return 0;
-    }
+    if (n == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o)))
+        return unknown(bytes, n, offset, insn);
     start(&z, offset, insn);
     bool zeroed = z.operand_count_visible >= 2 && is_zero_idiom(&z, o);
     for (int i = 0; i < z.operand_count; i++)
@@ -222,6 +224,15 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
     return z.length;
 }
 
+/* As bytes, which every assembler takes. */
+static void text_of_unknown(const uint8_t *bytes, size_t n, char *text, size_t capacity)
+{
+    const unsigned length = length_of_unknown_x86_64(bytes, n);
+    size_t at = (size_t)snprintf(text, capacity, length ? ".byte" : "(bad)");
+    for (unsigned i = 0; i < length && at < capacity; i++)
+        at += (size_t)snprintf(text + at, capacity - at, "%s 0x%02x", i ? "," : "", bytes[i]);
+}
+
 char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity)
 {
     ZydisDecoder d = decoder();
@@ -236,6 +247,6 @@ char *decode_text_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, char *
     if (n == 0 || capacity == 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, n, &z, o)) ||
         !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&f, &z, o, z.operand_count_visible, text, capacity,
                                                       offset, NULL)))
-        snprintf(text, capacity, "(bad)");
+        text_of_unknown(bytes, n, text, capacity);
     return text;
 }

@@ -11,6 +11,7 @@
  *   gaps             what is known of code without a description
  *   go               from Go's own table of functions
  *   rows             the table, as the kernel's side reads it
+ *   template         code that is many copies of a few instructions
  *   step             a step from a frame to its caller, whole chains
  *
  * The table of rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a

@@ -451,3 +451,33 @@ int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image)
         layout = (struct cs_image_segments){.is_elf = false};
     return only_of_image(fd, image, &layout, &st);
 }
+
+struct cs_mapped_image *cs_images_of_memory_file(struct cs_images *images, const struct cs_mapped_file *file)
+{
+    char key[4300], path[300];
+    struct cs_image_segments layout = {.is_elf = false};
+    struct stat st;
+    snprintf(key, sizeof key, "m%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
+             file->path);
+    const struct alias *known = alias_of(images, key);
+    if (known)
+        return known->image;
+    if (images->bytes > KEPT_BYTES_MAX)
+        return NULL;
+    int fd = -1;
+    for (int i = 0; i < 2 && fd < 0; i++) { /* the second needs no rights beyond the process's */
+        if (i == 0)
+            snprintf(path, sizeof path, "%s/%d/map_files/%llx-%llx", images->proc, (int)file->pid,
+                     (unsigned long long)file->start, (unsigned long long)file->end);
+        else
+            snprintf(path, sizeof path, "%s/%d/exe", images->proc, (int)file->pid);
+        fd = cs_open_regular(NULL, path, FILE_BYTES_MAX, &st);
+        if (fd >= 0 && ((i == 1 && !same_file(&st, file)) || cs_image_segments_of_file(&layout, fd) < 0 ||
+                        !layout.is_elf)) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    struct cs_mapped_image *image = fd >= 0 ? image_of_open(images, fd, file->path, &layout, &st) : NULL;
+    return image ? remember(images, key, image, NULL) : NULL;
+}

@@ -11,6 +11,7 @@
  *   labels            what profiles are kept apart by besides image and event
  *   labels_unknowns   kinds of labels, and why a sample has no image
  *   maps              who had what mapped where, and when
+ *   moved_text       code of a file that lies in memory of its own
  *   proc_maps         what /proc tells of processes
  *   threads           whose a thread is, and its name
  *   space             the mappings of one process, bounded
@@ -52,6 +53,8 @@ struct cs_mapped_file {
     const char *build_id; /* hex, "" = not told */
     uint32_t major, minor;
     uint64_t inode; /* 0 = not told */
+    const struct cs_mapped_file
+        *before; /* of code without a file: the file whose mapping ends where this begins; NULL: none */
 };
 
 struct cs_images;
@@ -73,6 +76,9 @@ int cs_images_take_file(struct cs_images *images, struct cs_mapped_image *image)
 
 /* The image of a mapped file, [vdso], anonymous code. NULL when memory is short. */
 struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct cs_mapped_file *file);
+/* A file in memory (memfd_create) if it is a program or a library, by way of the process that has it mapped; NULL: it is no ELF
+ * file, or can't be had. */
+struct cs_mapped_image *cs_images_of_memory_file(struct cs_images *images, const struct cs_mapped_file *file);
 /* Opens the regular file that a process has mapped so: beneath the process's root, by the link of its mapping, or at the same
  * path here, whichever is that file by build-id or by device and inode. `proc` as in cs_images_open; `layout` and `st`
  * are filled. A descriptor, or -1 when none is. */

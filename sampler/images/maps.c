@@ -3,6 +3,7 @@
 #include "sampler/images/maps.h"
 #include "sampler/images/incarnations.h"
 #include "sampler/images/labels.h"
+#include "sampler/images/moved_text.h"
 #include "sampler/images/proc_maps.h"
 #include "sampler/images/threads.h"
 
@@ -288,12 +289,49 @@ static uid_t user_of(struct cs_maps *maps, struct cs_incarnation *i)
     return i->user;
 }
 
-static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_mapped_file *file, bool *jit)
+/* The image whose code a process moved there, at its old place; NULL: none. */
+static struct cs_mapped_image *moved_text(struct cs_maps *maps, const struct cs_mapped_file *file,
+                                          uint64_t *pgoff)
+{
+    struct cs_incarnation *i = cs_incarnation_at(&maps->all, file->pid, UINT64_MAX);
+    const struct cs_space *space = i ? cs_incarnation_newest(i) : NULL;
+    const unsigned behind = space ? cs_space_first_behind(space, file->start) : 0;
+    const struct cs_mapping *m = space ? cs_space_live_at(space, file->start) : NULL;
+    struct cs_mapped_file beside = {.pid = file->pid, .build_id = ""};
+    struct cs_mapped_image *image = NULL;
+    if (!m && behind > 0 && space->at[behind - 1].end == file->start)
+        m = &space->at[behind - 1];
+    if (m && !m->jit) {
+        image = m->image;
+        beside.start = m->start;
+        beside.end = m->end;
+        beside.pgoff = m->pgoff;
+    } else if (file->before) {
+        beside = *file->before;
+        image = cs_images_of_file(maps->images, file->before);
+    }
+    *pgoff = beside.pgoff + (file->start - beside.start);
+    return image && cs_text_was_moved(maps->images, image, &beside, file->start, file->end, *pgoff) ? image
+                                                                                                    : NULL;
+}
+
+static struct cs_mapped_image *image_of(struct cs_maps *maps, const struct cs_mapped_file *file, bool *jit,
+                                        uint64_t *pgoff)
 {
     struct cs_mapped_file named = *file;
     char path[4200];
     size_t n = strlen(file->path);
     *jit = is_anonymous(file->path);
+    *pgoff = file->pgoff;
+    if (*jit) {
+        struct cs_mapped_image *image = strncmp(file->path, "/memfd:", 7) == 0
+                                            ? cs_images_of_memory_file(maps->images, file)
+                                            : moved_text(maps, file, pgoff);
+        if (image) {
+            *jit = false;
+            return image;
+        }
+    }
     if (*jit) { /* one image for all processes of a program: the names tell its parts apart */
         struct cs_incarnation *i = cs_incarnation_at(&maps->all, file->pid, UINT64_MAX);
         const struct cs_space *space = i ? cs_incarnation_newest(i) : NULL;
@@ -317,13 +355,14 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
     cs_incarnations_relieve(&maps->all);
     if (!i && !(i = cs_incarnation_begin(&maps->all, file->pid, cs_incarnations_space(&maps->all, 0), 0, 0)))
         return -ENOMEM;
-    struct cs_mapped_image *image = image_of(maps, file, &jit);
+    uint64_t pgoff;
+    struct cs_mapped_image *image = image_of(maps, file, &jit, &pgoff);
     if (!image)
         return -ENOMEM;
     if (jit)
         note_jit(maps, i);
     /* Code without a file has no offset in one: a record and /proc tell different ones. */
-    const uint64_t pgoff = jit ? file->start : file->pgoff;
+    pgoff = jit ? file->start : pgoff;
     const struct cs_mapping *same = cs_space_live_at(cs_incarnation_newest(i), file->start);
     if (same && same->image == image && same->end >= file->end &&
         same->start - same->pgoff == file->start - pgoff)

@@ -69,6 +69,8 @@ int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const s
     char *line = NULL;
     size_t capacity = 0;
     int rc = 0;
+    char before_path[4200];
+    struct cs_mapped_file before = {.inode = 0};
     FILE *f = open_of(proc, pid, "maps");
     if (!f)
         return -errno;
@@ -78,12 +80,18 @@ int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const s
         int at = 0;
         if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &file.start,
                    &file.end, rights, &file.pgoff, &file.major, &file.minor, &file.inode, &at) < 7 ||
-            rights[2] != 'x' || at == 0)
+            at == 0)
             continue;
         line[strcspn(line, "\n")] = '\0';
         file.path = line + at;
-        if (strcmp(file.path, "[vsyscall]") != 0)
-            rc = each(arg, &file);
+        if (file.inode == 0 && before.inode != 0 && before.end == file.start)
+            file.before = &before;
+        const bool told = rights[2] != 'x' || strcmp(file.path, "[vsyscall]") == 0;
+        rc = told ? 0 : each(arg, &file);
+        if (file.inode != 0 && strlen(file.path) < sizeof before_path) {
+            before = file;
+            before.path = strcpy(before_path, file.path);
+        }
     }
     free(line);
     fclose(f);

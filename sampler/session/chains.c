@@ -26,7 +26,8 @@ struct cs_session_chains {
     struct cs_generations *generations;
     CS_ARRAY(pid_t) changed;
     CS_ARRAY(struct cs_chain_want) wants;
-    CS_ARRAY(struct cs_chain_mapping) list; /* of the process at hand */
+    pid_t pid;                              /* the process at hand */
+    CS_ARRAY(struct cs_chain_mapping) list; /* its */
     CS_ARRAY(struct mapped) images;         /* the same one's */
     uint64_t next_asking_ns, unasked_until_ns;
     uint32_t swept; /* at this turn */
@@ -62,7 +63,32 @@ static void note_want(void *arg, const struct cs_chain_want *want)
         *more = *want;
 }
 
+static void load(struct cs_session_chains *c, uint32_t number, const struct cs_unwind_header *table, size_t n)
+{
+    struct cs_chain_tables *tables = &c->kernel->tables;
+    int rc = cs_chain_tables_load(tables, number, table, n);
+    if (rc == -ENOSPC) /* room comes with the next sweep; then it is asked for again */
+        cs_chain_tables_evict(tables, TURNS_UNUSED, (uint32_t)(n / 4));
+    else if (rc == -EINVAL)
+        cs_chain_tables_none(tables, number);
+}
+
 /* ---- a process's mappings ---- */
+
+/* Code that is copies of a template has one row: its table is that of all such mappings of the program. */
+static bool take_templates(struct cs_session_chains *c, const struct cs_mapped_piece *piece)
+{
+    const struct cs_unwind_header *table;
+    size_t n;
+    const uint32_t number = piece->image->index;
+    const struct cs_chain_tables *tables = &c->kernel->tables;
+    if (number >= tables->n_images ||
+        !cs_image_tables_made(c->tables, c->pid, piece->start, piece->end, &table, &n))
+        return false;
+    if (tables->images[number].state == CS_CHAIN_IMAGE_ABSENT)
+        load(c, number, table, n);
+    return tables->images[number].state == CS_CHAIN_IMAGE_LOADED;
+}
 
 static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
 {
@@ -70,9 +96,12 @@ static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
     const struct cs_mapped_image *image = piece->image;
     bool rows = !piece->jit && image->index < c->kernel->tables.n_images &&
                 (image->image.kind == CS_IMAGE_VDSO || (image->placeable && image->layout.is_elf));
+    const bool templates = piece->jit && take_templates(c, piece);
     uint64_t vaddr = rows ? cs_image_vaddr(&image->layout, piece->pgoff) : UINT64_MAX;
     if (image->image.kind == CS_IMAGE_VDSO)
         vaddr = piece->pgoff;
+    if (templates)
+        vaddr = 0;
     struct cs_chain_mapping *m = cs_array_add(&c->list);
     struct mapped *of = rows && vaddr != UINT64_MAX ? cs_array_add(&c->images) : NULL;
     if (m)
@@ -80,13 +109,14 @@ static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
             (struct cs_chain_mapping){.start = piece->start,
                                       .bias = piece->start - vaddr,
                                       .pages = (uint32_t)((piece->end - piece->start) >> CS_CHAIN_PAGE_SHIFT),
-                                      .image = of ? image->index : CS_CHAIN_NO_IMAGE};
+                                      .image = of || templates ? image->index : CS_CHAIN_NO_IMAGE};
     if (of)
         *of = (struct mapped){piece->image, piece->start, piece->end};
 }
 
 static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_ns)
 {
+    c->pid = pid;
     c->list.n = c->images.n = 0;
     if (!cs_maps_each(c->places->maps, pid, add_mapping, c) || c->list.n == 0)
         return false;
@@ -99,16 +129,6 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 }
 
 /* ---- an image's table ---- */
-
-static void load(struct cs_session_chains *c, uint32_t number, const struct cs_unwind_header *table, size_t n)
-{
-    struct cs_chain_tables *tables = &c->kernel->tables;
-    int rc = cs_chain_tables_load(tables, number, table, n);
-    if (rc == -ENOSPC) /* room comes with the next sweep; then it is asked for again */
-        cs_chain_tables_evict(tables, TURNS_UNUSED, (uint32_t)(n / 4));
-    else if (rc == -EINVAL)
-        cs_chain_tables_none(tables, number);
-}
 
 static void take_built(struct cs_session_chains *c)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/session/image_tables.h"
 #include "image/unwind/child.h"
+#include "image/unwind/template.h"
 #include "store/base/array.h"
 
 #include <fcntl.h>
@@ -12,6 +13,8 @@
 #define VDSO_BYTES_MAX (64U << 10)
 #define LARGE_BYTES (1 << 20)      /* a file that nobody waits for */
 #define WAIT_NS 3000000ULL         /* for that of a small one, of a millisecond or two; later is no loss */
+#define MADE 64                    /* mappings of made code that are remembered */
+#define TEMPLATES 4u               /* different ones: a runtime has one */
 #define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
 
 struct kept {
@@ -30,12 +33,28 @@ struct builder {
 };
 enum { SMALL, LARGE, BUILDERS };
 
+struct made {
+    pid_t pid;
+    unsigned cfa; /* 0: no copies of a template */
+    uint64_t start, end;
+};
+
+struct template
+{
+    unsigned cfa;
+    struct cs_unwind_header *table;
+    size_t n;
+};
+
 struct cs_image_tables {
     struct cs_images *images;
     struct kept *kept; /* by the image's index */
     size_t n_kept, bytes;
     uint64_t turn;
     struct builder builders[BUILDERS];
+    struct made made[MADE]; /* a ring */
+    unsigned n_made, n_templates;
+    struct template templates[TEMPLATES];
 };
 
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
@@ -61,6 +80,8 @@ void cs_image_tables_close(struct cs_image_tables *t)
         cs_apart_end(&t->builders[b].child);
     for (size_t i = 0; i < t->n_kept; i++)
         drop(t, &t->kept[i]);
+    for (unsigned i = 0; i < t->n_templates; i++)
+        free(t->templates[i].table);
     free(t->kept);
     free(t);
 }
@@ -176,6 +197,48 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
     *table = k->table;
     *n = k->n;
     return rc;
+}
+
+static const struct made *made_at(struct cs_image_tables *t, pid_t pid, uint64_t start, uint64_t end)
+{
+    for (unsigned i = 0; i < MADE; i++)
+        if (t->made[i].pid == pid && t->made[i].start == start && t->made[i].end == end)
+            return &t->made[i];
+    char path[64];
+    uint8_t bytes[CS_TEMPLATE_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? pread(fd, bytes, sizeof bytes, (off_t)start) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (got != sizeof bytes)
+        return NULL; /* it has ended */
+    struct made *m = &t->made[t->n_made++ % MADE];
+    *m = (struct made){pid, cs_template_cfa(bytes, sizeof bytes), start, end};
+    return m;
+}
+
+bool cs_image_tables_made(struct cs_image_tables *t, pid_t pid, uint64_t start, uint64_t end,
+                          const struct cs_unwind_header **table, size_t *n)
+{
+    const struct made *m = made_at(t, pid, start, end);
+    unsigned i = 0;
+    if (!m || !m->cfa)
+        return false;
+    while (i < t->n_templates && t->templates[i].cfa != m->cfa)
+        i++;
+    if (i == TEMPLATES)
+        return false;
+    if (i == t->n_templates) {
+        struct template fresh = {.cfa = m->cfa};
+        fresh.table = cs_template_table(m->cfa, &fresh.n);
+        if (!fresh.table)
+            return false;
+        t->templates[t->n_templates++] = fresh;
+    }
+    *table = t->templates[i].table;
+    *n = t->templates[i].n;
+    return true;
 }
 
 bool cs_image_tables_busy(const struct cs_image_tables *t)

@@ -19,6 +19,10 @@ void cs_image_tables_close(struct cs_image_tables *tables);
  * ask again. -ENOENT: it has none that can be had. */
 int cs_image_tables_get(struct cs_image_tables *tables, const struct cs_mapped_image *image, pid_t pid,
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n);
+/* Of code that `pid` made, mapped there: false unless it is copies of a short template (image/unwind/template.h). The table's base
+ * is the mapping's start; it lives as long as `tables`. */
+bool cs_image_tables_made(struct cs_image_tables *tables, pid_t pid, uint64_t start, uint64_t end,
+                          const struct cs_unwind_header **table, size_t *n);
 /* A child is at work; true again and again until what it made has been taken. */
 bool cs_image_tables_busy(const struct cs_image_tables *tables);
 /* What a child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */

@@ -111,8 +111,12 @@ static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t 
         }
         image = c->found.image;
         c->found.offset -= pc; /* what makes a place of an address */
-        if (!c->found.jit && cs_image_tables_get(c->tables, image, (pid_t)frame.pid, c->found.map_start,
-                                                 c->found.map_end, &c->table, &n) == 0)
+        if (c->found.jit) {
+            if (cs_image_tables_made(c->tables, (pid_t)frame.pid, c->found.map_start, c->found.map_end,
+                                     &c->table, &n))
+                c->found.offset = -c->found.map_start;
+        } else if (cs_image_tables_get(c->tables, image, (pid_t)frame.pid, c->found.map_start,
+                                       c->found.map_end, &c->table, &n) == 0)
             c->absent = true;
     }
     *code = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a perf.data file are read to the end or refused in a sentence.
- * Sources: exchange/import/perfdata_import.c exchange/import/data_source.c image/isa/decode*.c exchange/import/address_spaces.c exchange/import/perfdata.c
+ * Sources: exchange/import/perfdata_import.c exchange/import/data_source.c image/isa/decode*.c image/isa/unknown_x86_64.c exchange/import/address_spaces.c exchange/import/perfdata.c
  * Sources: exchange/import/perfdata_frames.c exchange/import/imported_images.c
  * Sources: exchange/import/recorded_jit.c sampler/dynamic/jit_methods.c sampler/dynamic/jitdump.c sampler/dynamic/jit_code.c sampler/dynamic/jit_lines.c sampler/dynamic/jitdump_lines.c
  * Sources: exchange/import/kernel_names.c image/procedures/kallsyms.c

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What broke on other people's programs: kinds of wrong names, of files that weren't read and of imports that lost facts, each with
+a test of ours that knows the right value. Value: share of the kinds whose test passes; a kind that this machine lacks the tools for
+(rustc, musl, a Python of 3.12) is left out and named."""
+import os, re, subprocess, sys
+from libsampler import CYCLESCOPE, row
+
+BUILD = os.path.realpath(os.environ.get("BUILD", "build"))
+TESTS = ["names.sh", "files.sh", "import_facts.sh"]
+UNIT = {"demangle_test": "names-of-languages", "small_parts_test": "code-lives", "jit_test": "perf-map-without-newline",
+        "decode_unknown_test": "newest-instructions"}
+
+kinds = {}
+subprocess.run(["make", "-s", f"BUILD={BUILD}", "test-programs", *[f"{BUILD}/tests/unit/{u}" for u in UNIT]],
+               env={**os.environ, "CS_DEPS_DONE": "1"}, stdout=sys.stderr, check=True)
+environment = {**os.environ, "BUILD": BUILD, "CYCLESCOPE": CYCLESCOPE}
+for test in TESTS:
+    ran = subprocess.run(["bash", f"tests/integration/{test}"], capture_output=True, text=True, env=environment)
+    print(ran.stdout, file=sys.stderr)
+    for name, said in re.findall(r"(?m)^kind (\S+): (\w+)", ran.stdout):
+        kinds[name] = said
+for unit, name in UNIT.items():
+    ran = subprocess.run([f"{BUILD}/tests/unit/{unit}"], capture_output=True)
+    kinds[name] = "ok" if ran.returncode == 0 else "WRONG"
+judged = {k: v for k, v in kinds.items() if v != "skipped"}
+wrong = [k for k, v in judged.items() if v != "ok"]
+if not judged:
+    sys.exit("no kind could be judged here")
+row("field", round(100 * (1 - len(wrong) / len(judged)), 1), "%", 100, 0,
+    {"kinds": len(judged), "wrong": wrong, "skipped": [k for k, v in kinds.items() if v == "skipped"]})
