@@ -26,11 +26,11 @@ void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_sk
     followed->denied_why = why;
 }
 
-void cs_burst_followed_failed(struct cs_burst_followed *followed)
+void cs_burst_followed_failed(struct cs_burst_followed *followed, enum cs_burst_skip why)
 {
     uint64_t ns = CS_MODEL_FAILED_NS << (followed->failures < 10 ? followed->failures : 10);
     followed->failures++;
-    cs_burst_followed_deny(followed, CS_BURST_SKIP_BROKEN);
+    cs_burst_followed_deny(followed, why);
     if (ns < CS_MODEL_DENIED_NS)
         followed->denied_until_ns += ns - CS_MODEL_DENIED_NS;
 }
@@ -146,7 +146,7 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
         struct cs_burst_followed *f = idlest(processes);
         cs_burst_unfollow(processes, f);
         if (!--processes->runners) /* more than it ever needs: what it follows has taken it over */
-            cs_burst_followed_deny(f, CS_BURST_SKIP_BROKEN);
+            cs_burst_followed_deny(f, CS_BURST_SKIP_MEMORY);
     }
 }
 
@@ -199,7 +199,10 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
             *why = CS_BURST_SKIP_GONE;
             return NULL;
         }
-        cs_burst_followed_deny(mine, err.code == EPERM ? CS_BURST_SKIP_OTHERS : CS_BURST_SKIP_DENIED);
+        cs_burst_followed_deny(mine, err.code == EPERM       ? CS_BURST_SKIP_OTHERS
+                                     : err.code == ETIMEDOUT ? CS_BURST_SKIP_LATE
+                                     : err.code == EIO       ? CS_BURST_SKIP_BROKEN
+                                                             : CS_BURST_SKIP_DENIED);
     }
     *why = mine->denied_why;
     return NULL;

@@ -46,7 +46,7 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
 void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why);
 /* The same because its runner failed: on a machine whose CPUs are taken away for long that happens to good ones, so
  * the while is a second after the first failure, twice as long after each more. */
-void cs_burst_followed_failed(struct cs_burst_followed *followed);
+void cs_burst_followed_failed(struct cs_burst_followed *followed, enum cs_burst_skip why);
 /* From now on it counts as one that was met for the first time. */
 void cs_burst_followed_begin(struct cs_burst_followed *followed);
 void cs_burst_unfollow(struct cs_burst_processes *processes,

@@ -307,13 +307,15 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us
     runner->control = -1;
     runner->shared = MAP_FAILED;
     int code = start(runner, err);
-    if (!code && await(runner, 'r', READY_MS) < 0) {
+    int failed = code ? 0 : await(runner, 'r', READY_MS);
+    if (failed < 0) {
         int status = reap(runner, 0);
         int exit = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
         code = cs_fail(err,
-                       exit == CS_BURST_EXIT_GONE     ? ESRCH
-                       : exit == CS_BURST_EXIT_OTHERS ? EPERM
-                                                      : EIO,
+                       exit == CS_BURST_EXIT_GONE                           ? ESRCH
+                       : exit == CS_BURST_EXIT_OTHERS                       ? EPERM
+                       : exit == CS_BURST_EXIT_LATE || failed == -ETIMEDOUT ? ETIMEDOUT
+                                                                            : EIO,
                        "the burst runner for process %d did not start (status 0x%x)", (int)pid,
                        (unsigned)status);
     }
@@ -347,10 +349,12 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
     char go = 'b';
     runner->shared->command = *command;
     runner->shared->command.urgent_is_quiet = runner->is_go;
-    if (write(runner->control, &go, 1) != 1 || await(runner, 'd', command->timeout_ms + 10000ULL) < 0) {
+    int failed =
+        write(runner->control, &go, 1) != 1 ? -EPIPE : await(runner, 'd', command->timeout_ms + 10000ULL);
+    if (failed < 0) {
         int status = reap(runner, 0);
-        cs_fail(err, EIO, "the burst runner of process %d ended (status 0x%x)", (int)runner->target,
-                (unsigned)status);
+        cs_fail(err, failed == -ETIMEDOUT ? ETIMEDOUT : EIO,
+                "the burst runner of process %d ended (status 0x%x)", (int)runner->target, (unsigned)status);
         return NULL;
     }
     bound(&runner->shared->outcome);

@@ -30,6 +30,7 @@ struct cs_burst {
     struct cs_burst_budget budget;
     double own_cpu_us; /* of our thread, charged up to here */
     uint64_t random;
+    uint32_t slack_ms; /* what a late replay is waited for */
     struct cs_burst_processes processes;
     struct cs_burst_length all_lengths;
 
@@ -202,6 +203,13 @@ static void learn_length(struct cs_burst *burst, struct cs_burst_followed *f,
     cs_burst_length_learn(&burst->all_lengths, o->stopped_ns / 1e3, o->instructions);
 }
 
+/* What this machine's replays really take: a thread that is stopped for longer is better than none that is followed. */
+static void learn_slack(struct cs_burst *burst, const struct cs_burst_outcome *o)
+{
+    if (o->skip == CS_BURST_SKIP_SLOW && burst->slack_ms < CS_BURST_SLACK_MS_MAX)
+        burst->slack_ms *= 2;
+}
+
 static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *trigger)
 {
     struct cs_burst_followed *f = follow(burst, trigger->pid);
@@ -214,6 +222,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
                                                    : cs_burst_length_next(&f->length, &burst->all_lengths),
         .lead_ns = CS_MODEL_LEAD_NS + (uint32_t)(random_share(burst) * CS_MODEL_LEAD_SPAN_NS),
         .timeout_ms = CS_MODEL_TIMEOUT_MS,
+        .slack_ms = burst->slack_ms,
         .stopped_max_us = CS_MODEL_STOPPED_MAX_US,
         .stopped_first_us = CS_MODEL_STOPPED_FIRST_US,
         .real_time_too = burst->config.real_time_too,
@@ -227,12 +236,14 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
     const struct cs_burst_shared *answer = cs_burst_runner_go(f->runner, &command, &err);
     if (!answer) {
         cs_burst_unfollow(&burst->processes, f);
-        cs_burst_followed_failed(f);
-        count_skip(burst, CS_BURST_SKIP_BROKEN);
+        enum cs_burst_skip why = err.code == ETIMEDOUT ? CS_BURST_SKIP_STUCK : CS_BURST_SKIP_BROKEN;
+        cs_burst_followed_failed(f, why);
+        count_skip(burst, why);
         charge_cpu(burst);
         return;
     }
     double cost_us = count(burst, f, answer);
+    learn_slack(burst, &answer->outcome);
     if (answer->outcome.skip == CS_BURST_SKIP_NONE)
         f->failures = 0;
     learn_length(burst, f, &answer->outcome, timed, cost_us);
@@ -242,8 +253,9 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         cs_burst_unfollow(&burst->processes, f);
         cs_burst_followed_begin(f);
     } else if (answer->outcome.error == EPIPE) { /* what ran its code is dead */
+        enum cs_burst_skip why = answer->outcome.skip;
         cs_burst_unfollow(&burst->processes, f);
-        cs_burst_followed_failed(f);
+        cs_burst_followed_failed(f, why);
     } else if (answer->outcome.error ==
                ESRCH) /* the program ended: after an exec there is another one under this PID */
         cs_burst_unfollow(&burst->processes, f); /* unmaps the answer */
@@ -296,6 +308,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     if (!burst)
         return cs_fail(err, ENOMEM, "out of memory for bursts");
     burst->config = *config;
+    burst->slack_ms = CS_BURST_SLACK_MS;
     burst->stop_fd = burst->processes.watch_fd = -1;
     pthread_mutex_init(&burst->lock, NULL);
     cs_burst_budget_begin(&burst->budget, allowed(config, CS_MODEL_BURST_BUDGET), config->rate_hz,

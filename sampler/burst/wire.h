@@ -32,6 +32,8 @@ enum {
 #define CS_BURST_EXIT_GONE 79
 /* With this, when its program is another user's. */
 #define CS_BURST_EXIT_OTHERS 83
+/* With this, when the replayer didn't begin in time. */
+#define CS_BURST_EXIT_LATE 84
 
 /* How a burst ended (name for counters, sentence for people). FULL is the only one that ran its whole length.
  */
@@ -74,7 +76,13 @@ enum {
     X(NEW, "too-new", "the program had just begun (a tenth of a second, and a second trigger)")              \
     X(BUDGET, "over-budget", "bursts had used up their share of the budget (--budget)")                      \
     X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
-    X(BROKEN, "broken", "the runner failed")
+    X(SLOW, "too-slow",                                                                                      \
+      "the replay took longer than the thread may be stopped: a starved, throttled or emulated CPU")         \
+    X(STUCK, "held", "the runner held the thread for longer than it may, and was ended")                     \
+    X(LATE, "not-ready", "the runner wasn't ready in time: a starved, throttled or emulated CPU")            \
+    X(REPLAYER, "replayer-ended", "the process that repeats the instructions ended by itself")               \
+    X(MEMORY, "too-much-memory", "runners had more memory than they may")                                    \
+    X(BROKEN, "broken", "the runner failed: it ended by itself")
 
 #define CS_BURST_CAUSE_ENUM(id, name, sentence) CS_BURST_##id,
 enum cs_burst_cause { CS_BURST_CAUSES(CS_BURST_CAUSE_ENUM) CS_BURST_CAUSE_N };
@@ -124,6 +132,7 @@ struct cs_burst_command {
     uint32_t instructions;   /* 1 to CS_BURST_INSTRUCTIONS_MAX */
     uint32_t lead_ns;        /* user time of the thread between asking and stopped */
     uint32_t timeout_ms;     /* how long to wait for it */
+    uint32_t slack_ms;       /* beyond that, until the replayer is ended: it is late on a slow machine */
     uint32_t stopped_max_us; /* end the burst when the thread has been stopped for so long */
     uint32_t
         stopped_first_us; /* ... in a program's first bursts, whose code is new to the runner; 0: the same */
@@ -135,6 +144,9 @@ struct cs_burst_command {
     uint32_t real_time_too;        /* follow threads of the policies FIFO, RR and DEADLINE, too */
 };
 #define CS_BURST_INSTRUCTIONS_MAX 65536
+#define CS_BURST_SLACK_MS 20
+#define CS_BURST_SLACK_MS_MAX                                                                                \
+    80 /* with the 4 ms of a burst below what a runner is killed for (runner_process.c) */
 
 /* A timed interval of the thread's own run, between two times at which its position in the trace is known. */
 struct cs_burst_timed_interval {

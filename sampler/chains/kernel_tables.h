@@ -115,7 +115,7 @@ struct cs_chain_copy {
     __u64 reg[32]; /* of it, by DWARF number */
     __u64 kernel[CS_CHAIN_KERNEL_FRAMES];
     __u32 pid, row, generation, event, end; /* `row`: what it is counted by; `end`: why there was no chain */
-    __u32 n_kernel, n_stack, padding;
+    __u32 n_kernel, n_stack, cut;           /* cut: the stack goes on behind what was copied */
     __u8 stack[CS_CHAIN_COPY_STACK + 4096];
 };
 

@@ -91,15 +91,17 @@ VERIFIED_ONCE int chain_copy_sample(struct chain_scratch *s, __u32 generation, _
     copy->event = event;
     copy->end = s->end;
     copy->n_kernel = n_kernel;
-    __u32 n = has_user_part(s) ? copy_stack(copy, s->reg[SP_NUMBER]) : 0;
+    __u64 held = bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA),
+          room = bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE);
+    __u32 most = held * 8 > room ? CROWDED_BYTES : CS_CHAIN_COPY_STACK;
+    __u32 n = has_user_part(s) ? copy_stack(copy, s->reg[SP_NUMBER], most) : 0;
     copy->n_stack = n;
     if (n > CS_CHAIN_COPY_STACK)
         return 0;
     if (bpf_ringbuf_output(&chain_copies, copy, COPY_HEAD + n, BPF_RB_NO_WAKEUP))
         return 0;
     cpu->copy_room -= COPY_HEAD + n;
-    if (cpu->copy_room < CS_CHAIN_COPY_ROOM / 2 || bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA) * 2 >
-                                                       bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE))
+    if (cpu->copy_room < CS_CHAIN_COPY_ROOM / 2 || held * 2 > room)
         want(0, CS_CHAIN_NO_IMAGE);
     return 1;
 }

@@ -29,18 +29,24 @@ static __always_inline int has_user_part(const struct chain_scratch *s)
 #define BELOW_SP 0
 #endif
 
-/* Up to the first byte that can't be read: the top of the stack's memory, or a page that isn't there. */
-static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp)
+#define CROWDED_BYTES 8192U /* most chains end within */
+
+/* Up to the first byte that can't be read, the top of the stack's memory or a page that isn't there, or to `most` and a page:
+ * behind a thread's stack there may be other memory at once. */
+static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __u32 most)
 {
     __u32 n = 0;
+    copy->cut = 0;
     __u64 from = sp - BELOW_SP;
     if ((from ^ sp) >> 12 && bpf_probe_read_user(copy->stack, 1, (const void *)from))
         from = sp; /* the stack's first page, and no other is below it */
     copy->from = from;
     for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
         __u32 part = 4096 - ((from + n) & 4095);
-        if (n >= CS_CHAIN_COPY_STACK)
+        if (n >= most || n >= CS_CHAIN_COPY_STACK) {
+            copy->cut = 1;
             break;
+        }
         if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(from + n)))
             break;
         n += part;

@@ -13,9 +13,9 @@
 #define IMAGES 16384U    /* 0.8 MB; a session's later ones are unwound by frame pointers */
 #define RULES 1024U      /* of a CPU, as unwind.bpf.h has it */
 #define SEGMENTS_MOST 96 /* 24 MB of rows: some 6 million */
-/* Of the ring of copied stacks: 64 of 8 KB, a tenth of a second's at 1 kHz. Where one program is recorded its beginning
+/* Of the ring of copied stacks: 256 of 8 KB, a quarter of a second's at 1 kHz. Where one program is recorded its beginning
  * counts: 128 of 64 KB, which the stacks of Go's goroutines have, for all CPUs. */
-#define COPIES_A_CPU (512U << 10)
+#define COPIES_A_CPU (2U << 20)
 #define COPIES_BYTES_MAX (4U << 20)
 #define COPIES_FILTERED (8U << 20)
 

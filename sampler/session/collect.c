@@ -9,8 +9,8 @@
 #include <time.h>
 
 #define REMARKS_APART_NS 600000000000ULL
-#define PARTS_MAX 16                 /* of a row: whoever replaces code faster gets no better answer */
-#define LAST_TABLES_NS 2000000000ULL /* for tables that are being made when a recording ends */
+#define PARTS_MAX 16                  /* of a row: whoever replaces code faster gets no better answer */
+#define LAST_TABLES_NS 10000000000ULL /* at most, for tables that are being made when a recording ends */
 
 static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *entry)
 {

@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILES_KEPT_OPEN 256 /* to be copied into the store: more files than most programs map */
-#define SIDEBAND_PAGES 64   /* 256 KB a CPU */
+#define COPIES_MAX (32UL << 20) /* bytes of copied stacks that wait for tables: some 4,000 samples */
+#define FILES_KEPT_OPEN 256     /* to be copied into the store: more files than most programs map */
+#define SIDEBAND_PAGES 64       /* 256 KB a CPU */
 #define SIDEBAND_PAGES_SMALL 16
 #define REPLACED_NS                                                                                          \
     (10 * 1000000000ULL) /* so long after code took the place of other code, more is expected to */
@@ -286,12 +287,6 @@ static uint64_t next_drain_ns(struct cs_sampler *s)
     return cs_monotonic_ns() + ns;
 }
 
-/* Of copies of stacks that wait for tables: a command's first moments are many samples a second, the whole machine's few. */
-static size_t copies_max(const struct cs_sampler_config *config)
-{
-    return config->target == CS_TARGET_ALL ? 2UL << 20 : 32UL << 20;
-}
-
 int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **out, struct cs_error *err)
 {
     struct cs_sampler *s = calloc(1, sizeof *s);
@@ -335,7 +330,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     struct cs_chain_kernel *chains = rc >= 0 ? s->events.driver->chains(s->events.state) : NULL;
     if (chains && (!(s->tables = cs_image_tables_open(s->places.images)) ||
-                   !(s->copies = cs_stack_copies_open(&s->places, s->tables, copies_max(&s->config))) ||
+                   !(s->copies = cs_stack_copies_open(&s->places, s->tables, COPIES_MAX)) ||
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0 && s->wait_kernel.rows &&

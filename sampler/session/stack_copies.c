@@ -5,7 +5,8 @@
 
 #include <elf.h>
 
-#define WAIT_NS_MAX 5000000000ULL /* for a table: a large one takes half a second to make, ten at once five */
+/* For a table: a large one takes half a second to make, ten at once five, and a starved or emulated CPU ten times as long. */
+#define WAIT_NS_MAX 30000000000ULL
 
 #ifdef __aarch64__
 #define MACHINE EM_AARCH64
@@ -88,7 +89,7 @@ static bool read_copy(void *arg, uint64_t addr, uint64_t *value)
     const struct cs_chain_copy *copy = c->copy;
     uint64_t within = addr - copy->from;
     if (copy->n_stack < 8 || within > copy->n_stack - 8) {
-        c->cut |= copy->n_stack == CS_CHAIN_COPY_STACK && addr >= copy->from;
+        c->cut |= copy->cut && addr >= copy->from;
         return false;
     }
     memcpy(value, copy->stack + within, 8);

@@ -244,14 +244,16 @@ int BPF_PROG(wait_switch, _Bool preempt, struct task_struct *prev, struct task_s
 /* Room is left for records without a copy. False: there is none. */
 VERIFIED_ONCE int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch *s)
 {
-    if (!r || !s || bpf_ringbuf_query(&wait_records, BPF_RB_AVAIL_DATA) * 2 > CS_WAIT_RING)
+    __u64 held = bpf_ringbuf_query(&wait_records, BPF_RB_AVAIL_DATA);
+    if (!r || !s || held * 2 > CS_WAIT_RING)
         return 0;
     __builtin_memset(&r->copy, 0, COPY_HEAD);
     r->copy.time_ns = r->record.in_ns;
     r->copy.pc = s->first_pc;
     __builtin_memcpy(r->copy.reg, s->reg, sizeof r->copy.reg);
     r->copy.end = s->end;
-    r->copy.n_stack = copy_stack(&r->copy, s->reg[SP_NUMBER]);
+    r->copy.n_stack = copy_stack(&r->copy, s->reg[SP_NUMBER],
+                                 held * 8 > CS_WAIT_RING ? CROWDED_BYTES : CS_CHAIN_COPY_STACK);
     r->record.copied = 1;
     return 1;
 }

@@ -157,7 +157,7 @@ static void a_process_whose_runner_failed_is_tried_again_soon_and_ever_later(voi
     cs_burst_followed_deny(&denied, CS_BURST_SKIP_BROKEN);
     uint64_t last = 0;
     for (unsigned i = 0; i < 20; i++) {
-        cs_burst_followed_failed(&failed);
+        cs_burst_followed_failed(&failed, CS_BURST_SKIP_BROKEN);
         uint64_t ns = failed.denied_until_ns + CS_MODEL_DENIED_NS - denied.denied_until_ns;
         assert_true(i > 0 || ns < 2 * CS_MODEL_FAILED_NS);
         assert_true(i > 5 || ns > last * 3 / 2);

@@ -62,10 +62,10 @@ static void bound(struct replay_told *told)
         told->n_steps = STEPS_MAX;
 }
 
-bool replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *told)
+enum cs_burst_skip replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *told)
 {
     if (dead())
-        return false;
+        return CS_BURST_SKIP_REPLAYER;
     uint64_t until = clock_of(CLOCK_MONOTONIC) + limit_ms * 1000000ULL;
     boundary->ask.kind = kind;
     __atomic_store_n(&boundary->question, ++asked, __ATOMIC_RELEASE);
@@ -74,15 +74,15 @@ bool replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *
         struct timespec rest = {0, 1000000};
         bool slept = SYS(__NR_futex, &boundary->answer, FUTEX_WAIT, answer, &rest, NULL, 0) == -ETIMEDOUT;
         if (slept && dead())
-            return false;
+            return CS_BURST_SKIP_REPLAYER;
         if (clock_of(CLOCK_MONOTONIC) > until) { /* it may wake us as often as it likes */
             replayer_end();
-            return false;
+            return kind == REPLAY_RUN ? CS_BURST_SKIP_SLOW : CS_BURST_SKIP_LATE;
         }
     }
     memcpy(told, &boundary->told, sizeof *told);
     bound(told);
-    return true;
+    return CS_BURST_SKIP_NONE;
 }
 
 int replayer_start(struct cs_burst_shared *shared)
@@ -110,7 +110,8 @@ int replayer_start(struct cs_burst_shared *shared)
     replayer = (int32_t)pid;
     reported_pid = &shared->replayer;
     *reported_pid = (uint32_t)pid;
-    return replayer_ask(REPLAY_START, START_MS, &told) ? 0 : 82;
+    enum cs_burst_skip failed = replayer_ask(REPLAY_START, START_MS, &told);
+    return failed == CS_BURST_SKIP_NONE ? 0 : failed == CS_BURST_SKIP_LATE ? CS_BURST_EXIT_LATE : 82;
 }
 
 /* We come first: what runs foreign code can't keep the CPU from who ends it (give_up_rights.c bounds that,

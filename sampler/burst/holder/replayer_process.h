@@ -9,7 +9,7 @@
 int replayer_start(struct cs_burst_shared *shared);
 /* Has it do something: false when it is dead, or was killed because it took longer than so many ms. What it
  * told is bounded as far as types go. */
-bool replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *told);
+enum cs_burst_skip replayer_ask(enum replay_kind kind, uint32_t limit_ms, struct replay_told *told);
 void replayer_end(void);
 /* From now on it runs on the CPU of the calling thread, which will wait for it. */
 void replayer_beside_us(void);

@@ -85,7 +85,6 @@ static uint64_t ticks_a_us(uint64_t ns, uint64_t ticks)
 
 #define STOPPED_US_MAX 60000
 #define PREPARE_MS 3000
-#define STUCK_MS 20 /* beyond its deadline: the replayer is killed, and the thread let go */
 #define FINISH_MS 5000
 
 /* How long the thread may stand. */
@@ -96,6 +95,13 @@ static uint32_t stopped_us_max(const struct cs_burst_command *command, bool firs
                           : command->stopped_max_us;
     us = us < STOPPED_US_MAX ? us : STOPPED_US_MAX;
     return us > LEAVE_US ? us - LEAVE_US : 0;
+}
+
+/* Beyond its deadline: then the replayer is killed, and the thread let go. */
+static uint32_t slack_ms(const struct cs_burst_command *command)
+{
+    uint32_t ms = command->slack_ms > CS_BURST_SLACK_MS ? command->slack_ms : CS_BURST_SLACK_MS;
+    return ms < CS_BURST_SLACK_MS_MAX ? ms : CS_BURST_SLACK_MS_MAX;
 }
 
 /* The registers of the thread, and those of its vector units, for the replayer. */
@@ -147,8 +153,9 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
     uint64_t a_us = ask->ticks_a_us = ticks_a_us(copied_ns, tsc());
     ask->warming = timed && warming_begin();
     ask->elsewhere = timed && idle_keeper_elsewhere();
-    if (!replayer_ask(REPLAY_RUN, us / 1000 + STUCK_MS, &told))
-        return skip(CS_BURST_SKIP_BROKEN, EPIPE);
+    enum cs_burst_skip failed = replayer_ask(REPLAY_RUN, us / 1000 + slack_ms(command), &told);
+    if (failed != CS_BURST_SKIP_NONE)
+        return skip(failed, EPIPE);
     outcome->run_ns = (uint32_t)(clock_ns() - copied_ns);
     outcome->cause = told.cause;
     outcome->stop_at = told.next;
@@ -176,8 +183,9 @@ static void do_burst(uint64_t stopped_ns, uint64_t stopped_ticks)
         replayer_ask(REPLAY_FORGET, FINISH_MS, &told);
         return skip(other, 0);
     }
-    if (!replayer_ask(REPLAY_FINISH, FINISH_MS, &told))
-        return skip(CS_BURST_SKIP_BROKEN, EPIPE);
+    failed = replayer_ask(REPLAY_FINISH, FINISH_MS, &told);
+    if (failed != CS_BURST_SKIP_NONE)
+        return skip(failed, EPIPE);
     take_rows(shared, &boundary->rows, timed, watched_ns);
 }
 
@@ -323,9 +331,10 @@ static bool prepare(bool map_changed)
     boundary->rows.command = shared->command;
     boundary->ask.map_changed = map_changed;
     boundary->ask.timed = shared->command.timed_instructions > 0;
-    bool there = replayer_ask(REPLAY_PREPARE, PREPARE_MS, &told);
+    enum cs_burst_skip failed = replayer_ask(REPLAY_PREPARE, PREPARE_MS, &told);
+    bool there = failed == CS_BURST_SKIP_NONE;
     if (!there)
-        skip(CS_BURST_SKIP_BROKEN, EPIPE);
+        skip(failed, EPIPE);
     else if (told.taken)
         skip(CS_BURST_SKIP_TAKEN, ESRCH);
     else
