@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Holds what the machines said (WORK/SUITE.log) against expected.tsv: judge.py WORK SUITE... Prints every cell that isn't as expected
+with its evidence, then "N passed, N failed, N skipped". A "~" marks a cell that depends on time:
+KERNELS_BUSY=1 lets it be skipped; "-" is one that isn't judged. With KERNELS_WRITE=1 the cells found are written as the expected ones.
+Without arguments: prints the table of docs/requirements.md; with --write it is put there."""
+import os, re, sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+path, page = f"{here}/expected.tsv", f"{here}/../../docs/requirements.md"
+lines = [l.rstrip("\n") for l in open(path)]
+comments, rows = [l for l in lines if l.startswith("#")], [l.split("\t") for l in lines if l and not l.startswith("#")]
+head, rows = rows[0], rows[1:]
+suites = head[1:-1]
+expected = {(s, r[0]): r[1 + i] for r in rows for i, s in enumerate(suites)}
+
+def table():
+    names = dict(l[2:].split(" = ") for l in comments if " = " in l)
+    shown = [r for r in rows if r[-1] != "-"]
+    out = ["| | " + " | ".join(names[s] for s in suites) + " |", "|---" * (len(suites) + 1) + "|"]
+    return "\n".join(out + [f"| {r[-1]} | " + " | ".join(c.rstrip("~") for c in r[1:-1]) + " |" for r in shown])
+
+BEGIN, END = "<!-- kernels -->\n", "\n<!-- end -->"
+if len(sys.argv) == 1 or sys.argv[1] == "--write":
+    if len(sys.argv) > 1:
+        text = open(page).read()
+        open(page, "w").write(text[:text.index(BEGIN) + len(BEGIN)] + table() + text[text.index(END):])
+    else:
+        print(table())
+    sys.exit(0)
+
+work, passed, failed, skipped, found = sys.argv[1], 0, 0, 0, {}
+for suite in sys.argv[2:]:
+    log = open(f"{work}/{suite}.log", errors="replace").read()
+    kernel = re.search(r"^KERNEL (.*)", log, re.M)
+    print(f"{suite}: {kernel[1] if kernel else 'it never began'}", *re.findall(r"^VM-END (.*)", log, re.M))
+    if "VM-END" not in log:
+        print("  it didn't come to its end; its last lines:", *log.splitlines()[-8:], sep="\n    ")
+        failed += 1
+    cells = {m[1]: (m[2], m[3], m[4]) for m in re.finditer(r"^CELL (\S+) (yes|no) ?(.*)\n((?:#.*\n)*)", log, re.M)}
+    for row in rows:
+        want, got = expected[suite, row[0]], cells.get(row[0], ("missing", "", ""))
+        found[suite, row[0]] = got[0] + "~" * want.endswith("~")
+        if want.rstrip("~") == got[0]:
+            passed += 1
+        elif want == "-":
+            skipped += 1
+            print(f"  {row[0]}: not judged yet: {got[0]}, {got[1]}")
+        elif want.endswith("~") and os.environ.get("KERNELS_BUSY") and got[0] != "missing":
+            skipped += 1
+            print(f"  {row[0]}: not judged, this machine is busy: {got[1]}")
+        else:
+            failed += 1
+            print(f"  {row[0]}: {got[0]}, expected {want}: {got[1]}\n{got[2]}", end="")
+    for name in set(cells) - {r[0] for r in rows}:
+        failed += 1
+        print(f"  {name}: no such row in expected.tsv")
+if os.environ.get("KERNELS_WRITE"):
+    with open(path, "w") as f:
+        for line in comments + ["\t".join(head)] + ["\t".join([r[0], *(found.get((s, r[0]), expected[s, r[0]]) for s in suites), r[-1]]) for r in rows]:
+            print(line, file=f)
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
+sys.exit(failed > 0 or not passed)
