@@ -37,6 +37,17 @@ static int measure(const char *path, struct cs_store_epoch_extent *extent)
     return 0;
 }
 
+uint64_t cs_store_epoch_bytes(const struct cs_store *store)
+{
+    struct cs_store_pathname path;
+    struct cs_error ignored = {0};
+    struct cs_store_epoch_extent extent = {.bytes = 0};
+    if (cs_store_pathname_join(&path, &ignored, "%s/%s", cs_store_path(store), cs_store_epoch_name(store)) ==
+        0)
+        (void)measure(path.text, &extent);
+    return extent.bytes;
+}
+
 static int remove_tree(const char *path)
 {
     char *const paths[] = {(char *)path, NULL};

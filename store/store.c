@@ -21,11 +21,39 @@
 #include <time.h>
 #include <unistd.h>
 
+static bool is_ours(uid_t owner)
+{
+    const char *asked =
+        geteuid() == 0 ? getenv("SUDO_UID") : NULL; /* who called sudo may do what root does */
+    return owner == 0 || owner == geteuid() || (asked && strtoul(asked, NULL, 10) == owner);
+}
+
+/* A writer makes folders: not by a link of a stranger's, nor where a stranger can put one. */
+static int check_owner(const char *path, struct cs_error *err)
+{
+    char part[CS_STORE_PATHNAME_MAX];
+    struct stat st;
+    for (size_t n = 1; n <= strlen(path) && n < sizeof part; n++) {
+        if (path[n] != '/' && path[n] != '\0')
+            continue;
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && !is_ours(st.st_uid))
+            return cs_fail(err, EPERM, "%s is a link of user %u: give a store that is not behind it", part,
+                           st.st_uid);
+    }
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (!is_ours(st.st_uid) || st.st_mode & S_IWOTH))
+        return cs_fail(err, EPERM, "%s %s: give a store of your own (-o)", path,
+                       st.st_mode & S_IWOTH ? "may be written by everybody" : "belongs to another user");
+    return 0;
+}
+
 int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **out, struct cs_error *err)
 {
     *out = NULL;
     if (mode == CS_STORE_WRITE) {
-        int rc = cs_store_directory_make(path, NULL, err);
+        int rc = check_owner(path, err);
+        if (rc == 0)
+            rc = cs_store_directory_make(path, NULL, err);
         if (rc < 0)
             return rc;
     }

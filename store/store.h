@@ -100,6 +100,8 @@ const char *cs_store_path(const struct cs_store *store);
  * NULL. */
 int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *err);
 const char *cs_store_epoch_name(const struct cs_store *store); /* "" before the first cs_store_epoch */
+/* That the files of the epoch have now; 0 before the first cs_store_epoch. */
+uint64_t cs_store_epoch_bytes(const struct cs_store *store);
 /* Adds to the epoch's counters ("samples", "lost", "unknown", ...): summed on merge as profiles are. */
 int cs_store_count(struct cs_store *store, const char *counter, uint64_t n, struct cs_error *err);
 /* The same for several at once: all or none. */

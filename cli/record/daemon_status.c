@@ -20,6 +20,7 @@ static const struct shown {
     {"event", "event", "", 0, 0},
     {"uptime_s", "up for", " s", 1, 0},
     {"rate_hz", "rate, of a busy CPU", " Hz", 1, 1},
+    {"rested_percent", "of the time, rested to keep its budget", " %", 1, 1},
     {"loss_percent", "loss of the profiled work, now", " %", 1, 3},
     {"sample_cost_us", "cost of a sample", " us", 1, 1},
     {"cpu_percent", "the daemon's CPU share, since it began", " % of one CPU", 1, 3},

@@ -6,12 +6,14 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONNECT_TIMEOUT_S 5L
 #define REQUEST_TIMEOUT_S 120L
+#define ANSWER_BYTES_MAX ((size_t)128 << 20) /* two million rows of an epoch */
 
 struct cs_fleet_http {
     CURL *handle;
@@ -69,6 +71,7 @@ int cs_fleet_http_open(struct cs_fleet_http **out, struct cs_error *err)
     if (http) {
         http->handle = curl.easy_init();
         http->timeout_s = REQUEST_TIMEOUT_S;
+        http->answer_bytes = ANSWER_BYTES_MAX;
     }
     /* Without "Expect:" each large request would wait a second for servers that don't know it. */
     if (http)
@@ -110,13 +113,15 @@ void cs_fleet_http_limits(struct cs_fleet_http *http, long timeout_s, size_t ans
 struct taking {
     struct cs_fleet_http_answer *answer;
     size_t most;
+    bool too_long;
 };
 
 static size_t take(char *bytes, size_t one, size_t n, void *arg)
 {
-    const struct taking *taking = arg;
+    struct taking *taking = arg;
     struct cs_fleet_http_answer *answer = taking->answer;
-    if (taking->most && (n > taking->most || answer->n + one * n > taking->most))
+    taking->too_long = n > taking->most || answer->n + one * n > taking->most;
+    if (taking->too_long)
         return 0;
     char *grown = realloc(answer->text, answer->n + one * n + 1);
     if (!grown)
@@ -132,7 +137,7 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
                        struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
     char why[CURL_ERROR_SIZE] = "";
-    struct taking taking = {answer, http->answer_bytes};
+    struct taking taking = {answer, http->answer_bytes, false};
     curl_off_t later = 0;
     *answer = (struct cs_fleet_http_answer){.text = calloc(1, 1)};
     if (!answer->text)
@@ -160,6 +165,8 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
         return 0;
     free(answer->text);
     answer->text = NULL;
+    if (taking.too_long)
+        return cs_fail(err, EMSGSIZE, "its answer has more than %.3g MB", (double)taking.most / 1e6);
     return cs_fail(err, EIO, "%s", why[0] ? why : curl.strerror(code));
 }
 

@@ -91,10 +91,21 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
     return strcmp(a->store, b->store) == 0 && strcmp(a->events, b->events) == 0 && a->budget == b->budget &&
            a->frequency_hz == b->frequency_hz && a->period == b->period && a->label == b->label &&
            strcmp(a->attribute, b->attribute) == 0 && a->driver == b->driver && a->pid == b->pid &&
-           a->bursts == b->bursts && a->burst_bytes == b->burst_bytes &&
+           a->daily_bytes == b->daily_bytes && a->bursts == b->bursts && a->burst_bytes == b->burst_bytes &&
            a->burst_real_time == b->burst_real_time && a->paths == b->paths && a->chains == b->chains &&
            a->waits == b->waits && a->intervals_s == b->intervals_s &&
            a->intervals_bytes == b->intervals_bytes && a->keep_code_bytes == b->keep_code_bytes;
+}
+
+static void open_accounts(struct cs_daemon *daemon)
+{
+    const struct cs_daemon_settings *s = &daemon->settings;
+    const double now = (double)cs_daemon_now_ns() / 1e9;
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    cs_cpu_account_init(&daemon->cpu, s->frequency_hz > 0 || s->period > 0 ? 0 : s->budget,
+                        cpus > 0 ? (unsigned)cpus : 1, now, cs_daemon_cpu_seconds());
+    cs_disk_account_init(&daemon->disk, s->daily_bytes, now);
+    daemon->disk_state = CS_DISK_ROOM;
 }
 
 /* SIGHUP. What can't be read changes nothing. */
@@ -111,6 +122,8 @@ static void reload(struct cs_daemon *daemon)
     if (!same)
         cs_daemon_session_close(daemon);
     daemon->settings = fresh;
+    if (!same)
+        open_accounts(daemon);
     cs_daemon_log_open(&daemon->log, daemon->settings.log);
     cs_daemon_due_change(&daemon->due, fresh.merge_s, fresh.epoch_s, cs_daemon_now_ns());
     if (moved) {
@@ -166,6 +179,8 @@ static bool answer(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
     return well;
 }
 
+static void keep_accounts(struct cs_daemon *daemon, uint64_t now, double cpu_s);
+
 /* Its own memory is looked at once a second, without pages of files and of the kernel's tables, which a new session would have
  * again: over three quarters of the bound it merges early, and when that didn't help the session starts anew. */
 static bool pressed(struct cs_daemon *daemon, uint64_t now)
@@ -176,6 +191,7 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
     daemon->cpu_share = (cpu - daemon->cpu_at_check) / ((double)(now - daemon->check_ns) / 1e9);
     daemon->cpu_at_check = cpu;
     daemon->check_ns = now;
+    keep_accounts(daemon, now, cpu);
     uint64_t own, resident = cs_daemon_resident_bytes(&own);
     if (resident > daemon->resident_peak)
         daemon->resident_peak = resident;
@@ -213,11 +229,42 @@ static void forget_images(struct cs_daemon *daemon, uint64_t now)
     cs_daemon_session_close(daemon);
 }
 
+static void rest(struct cs_daemon *daemon, double seconds)
+{
+    const uint64_t now = cs_daemon_now_ns();
+    cs_daemon_session_close(daemon);
+    daemon->resting_until_ns = daemon->next_session_ns = now + (uint64_t)(seconds * 1e9);
+}
+
+/* Once a second: what was used is paid, and what the store grew by is looked at. */
+static void keep_accounts(struct cs_daemon *daemon, uint64_t now, double cpu_s)
+{
+    const enum cs_disk_state disk = daemon->disk_state;
+    if (!daemon->sampler)
+        return;
+    const double seconds = cs_cpu_account_update(&daemon->cpu, (double)now / 1e9, cpu_s);
+    if (seconds > 0) {
+        cs_daemon_notify(
+            &daemon->log,
+            "more CPU time was used than the budget allows: nothing is sampled for %.0f s, until that is "
+            "made up for",
+            seconds);
+        rest(daemon, seconds);
+    } else if (disk == CS_DISK_FULL) {
+        rest(daemon, cs_disk_account_day_left_s(&daemon->disk, (double)now / 1e9));
+        daemon->disk_state = CS_DISK_ROOM; /* of the next day */
+    } else if (disk != daemon->session_disk_state) {
+        cs_daemon_session_close(daemon); /* and begins without chains and waits, or with them again */
+    }
+}
+
 static void keep_session(struct cs_daemon *daemon, uint64_t now)
 {
     struct cs_error err;
     if (daemon->sampler || now < daemon->next_session_ns)
         return;
+    daemon->resting_until_ns = 0;
+    daemon->session_disk_state = daemon->disk_state;
     if (cs_daemon_session_open(daemon, &err) == 0) {
         daemon->session_failures = 0;
         return;
@@ -353,6 +400,7 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
         rc = open_store(daemon, err);
     if (rc == 0) {
         cs_daemon_log_open(&daemon->log, daemon->settings.log);
+        open_accounts(daemon);
         rc = cs_daemon_session_open(daemon, err);
     }
     if (rc < 0)

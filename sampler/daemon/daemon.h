@@ -2,6 +2,7 @@
 /* The service: a sampling session that never ends.
  *
  * Files of this room:
+ *   account           what it may use of CPU time and of the disk
  *   control           the control socket, both ends
  *   daemon            the loop
  *   due               when to merge and to begin an epoch
@@ -21,6 +22,8 @@
  *   a profile on disk is damaged                      it stays as it is, a new epoch begins
  *   its memory passes the bound                       merges early; still too much: the session starts anew
  *   ... and the store can't be written either         the pending samples are dropped and counted as lost
+ *   it used more CPU time than its budget             it rests until that is made up for
+ *   its store grew by the day's bound                 without chains and waits first, then it rests
  *   the session fails                                 started anew, after 1, 2, 4 ... s
  *   SIGKILL, power cut                                at most what was sampled since the last merge
  *   the wall clock is stepped                         nothing: time is monotonic

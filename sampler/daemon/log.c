@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each sentence is remembered by its hash for an hour; the oldest of 16 makes way. */
+/* Each sentence is remembered by its hash for an hour, whatever its numbers; the oldest of 16 makes way. */
 #include "sampler/daemon/log.h"
 #include "store/base/text.h"
 
@@ -21,10 +21,20 @@ uint64_t cs_daemon_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t hash_of(const char *sentence)
+{
+    char words[1024];
+    size_t n = 0;
+    for (const char *c = sentence; *c && n < sizeof words; c++)
+        if (*c < '0' || *c > '9')
+            words[n++] = *c;
+    return XXH3_64bits(words, n);
+}
+
 bool cs_daemon_log_admits(struct cs_daemon_log_memory *memory, const char *sentence, uint64_t now_ns,
                           unsigned *repeated)
 {
-    uint64_t hash = XXH3_64bits(sentence, strlen(sentence));
+    const uint64_t hash = hash_of(sentence);
     unsigned oldest = 0;
     *repeated = 0;
     for (unsigned i = 0; i < CS_DAEMON_LOG_KEPT; i++) {

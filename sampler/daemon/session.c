@@ -86,8 +86,8 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .keep_code_max = (uint64_t)settings->keep_code_bytes,
         .driver = settings->driver,
         .bursts = settings->bursts,
-        .chains = settings->chains,
-        .waits = settings->waits,
+        .chains = settings->chains && daemon->disk_state == CS_DISK_ROOM,
+        .waits = settings->waits && daemon->disk_state == CS_DISK_ROOM,
         .waits_by_name = true,
         .label = settings->label,
         .attribute = settings->attribute,
@@ -211,6 +211,7 @@ int cs_daemon_epoch(struct cs_daemon *daemon, struct cs_error *err)
              "s\",\"machine\":\"%s\"}",
              events, daemon->settings.budget, host.release, host.machine);
     int rc = cs_store_epoch(daemon->store, meta, err);
+    cs_disk_account_epoch(&daemon->disk);
     if (rc == 0 && daemon->intervals)
         cs_intervals_epoch(daemon->intervals);
     return rc;
@@ -228,6 +229,19 @@ static int merge_once(struct cs_daemon *daemon, struct cs_error *err)
     if (rc == 0 && daemon->paths)
         rc = cs_paths_merge(daemon->paths, daemon->store, err);
     return rc;
+}
+
+static void note_disk(struct cs_daemon *daemon, uint64_t now)
+{
+    const enum cs_disk_state before = daemon->disk_state;
+    daemon->disk_state =
+        cs_disk_account_update(&daemon->disk, (double)now / 1e9, cs_store_epoch_bytes(daemon->store));
+    if (daemon->disk_state > before)
+        cs_daemon_notify(&daemon->log, "the store has grown by %s of the %.0f MB that a day may take: %s",
+                         daemon->disk_state == CS_DISK_LEAN ? "three quarters" : "all",
+                         daemon->disk.bytes_max / 1e6,
+                         daemon->disk_state == CS_DISK_LEAN ? "without call chains and waits from now on"
+                                                            : "nothing is sampled until the day ends");
 }
 
 int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
@@ -250,6 +264,7 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
         cs_daemon_notify(&daemon->log, "%s; the samples stay in memory for the next try", err->text);
         snprintf(daemon->last_failure, sizeof daemon->last_failure, "%.255s", err->text);
     } else {
+        note_disk(daemon, now);
         daemon->last_merge_ns = now;
         daemon->last_merge_took_ns = now - began;
     }

@@ -21,6 +21,7 @@ struct cs_daemon_settings {
     double period;
     double merge_s, epoch_s;                    /* epoch_s 0 = one epoch until told otherwise */
     double keep_age_s, keep_bytes;              /* 0 = no bound */
+    double daily_bytes;                         /* that the store may grow by in a day; 0 = any */
     double intervals_s;                         /* length of an interval of the time-resolved mode, 0 = off */
     double keep_code_bytes;                     /* 0 = none is kept */
     double intervals_bytes;                     /* bound of an epoch's interval profiles */

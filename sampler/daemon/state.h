@@ -5,6 +5,7 @@
 #define CS_SAMPLER_DAEMON_STATE_H
 
 #include "sampler/burst/burst.h"
+#include "sampler/daemon/account.h"
 #include "sampler/daemon/control.h"
 #include "sampler/daemon/daemon.h"
 #include "sampler/daemon/due.h"
@@ -40,7 +41,11 @@ struct cs_daemon {
     uint64_t resident_peak;         /* bytes, as sampled once a second */
     double cpu_at_check, cpu_share; /* of one CPU, over the last merge interval */
     uint64_t check_ns;
-    pid_t sender; /* sends to a server just now, 0 = none */
+    struct cs_cpu_account cpu;
+    struct cs_disk_account disk;
+    enum cs_disk_state disk_state, session_disk_state; /* as of the last merge; when the session began */
+    uint64_t resting_until_ns;                         /* 0: it doesn't rest */
+    pid_t sender;                                      /* sends to a server just now, 0 = none */
     uint64_t last_send_ns, sends, send_failures;
     char last_failure[256];
     bool stopping;
@@ -55,10 +60,12 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err);
 void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics *out);
 
 /* status.c */
+double cs_daemon_rested_seconds(const struct cs_daemon *daemon, uint64_t now_ns);
 void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX]);
 /* Bytes of memory this process has resident; 0 = not known. *own: of these what is neither a page of a file nor shared; may be
  * NULL. */
 uint64_t cs_daemon_resident_bytes(uint64_t *own);
+/* CPU time of this process and of all that it started. */
 double cs_daemon_cpu_seconds(void);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Status as lines of "key value"; a line that does not fit is left out whole. */
 #include "sampler/daemon/state.h"
+#include "sampler/perf/target.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,12 +26,40 @@ uint64_t cs_daemon_resident_bytes(uint64_t *own)
     return resident * page;
 }
 
+/* Of those that still run; what a child has waited for counts with it. */
+static double running_children_seconds(void)
+{
+    pid_t *pids;
+    const int n = cs_processes_below(getpid(), &pids);
+    double ticks = 0;
+    for (int i = 0; i < n; i++) {
+        char path[64], line[1024];
+        unsigned long own[2], waited[2];
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pids[i]);
+        FILE *f = pids[i] == getpid() ? NULL : fopen(path, "re");
+        const char *end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+        if (end && sscanf(end + 1, " %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%lu%lu%lu%lu", &own[0], &own[1],
+                          &waited[0], &waited[1]) == 4)
+            ticks += (double)(own[0] + own[1] + waited[0] + waited[1]);
+        if (f)
+            fclose(f);
+    }
+    if (n > 0)
+        free(pids);
+    return ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
 double cs_daemon_cpu_seconds(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    double seconds = running_children_seconds();
+    for (unsigned i = 0; i < 2; i++) {
+        struct rusage usage;
+        getrusage(whose[i], &usage);
+        seconds += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    }
+    return seconds;
 }
 
 struct lines {
@@ -47,6 +77,13 @@ static void put(struct lines *lines, const char *format, ...)
         lines->at += n;
     else
         *lines->at = '\0'; /* a line that doesn't fit is left out whole */
+}
+
+double cs_daemon_rested_seconds(const struct cs_daemon *daemon, uint64_t now_ns)
+{
+    const double left =
+        daemon->resting_until_ns > now_ns ? (double)(daemon->resting_until_ns - now_ns) / 1e9 : 0;
+    return daemon->cpu.rested_s > left ? daemon->cpu.rested_s - left : 0;
 }
 
 void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX])
@@ -68,6 +105,10 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "uptime_s %.1f\n", uptime_s);
     put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * cs_daemon_cpu_seconds() / uptime_s : 0);
     put(&lines, "cpu_percent_lately %.4f\n", 100 * daemon->cpu_share);
+    put(&lines, "rested_percent %.2f\n",
+        uptime_s > 0 ? 100 * cs_daemon_rested_seconds(daemon, now) / uptime_s : 0);
+    put(&lines, "disk_today_bytes %" PRIu64 "\n",
+        daemon->disk.before + daemon->disk.now - daemon->disk.at_begin);
     put(&lines, "memory_bytes %" PRIu64 "\n", cs_daemon_resident_bytes(NULL));
     put(&lines, "memory_peak_bytes %" PRIu64 "\n", (uint64_t)usage.ru_maxrss * 1024);
     put(&lines, "rate_hz %.2f\n", s.rate_hz);

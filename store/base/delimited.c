@@ -33,9 +33,33 @@ static bool is_number(const char *text)
     return *text && !*end && !strpbrk(text, "nNxX"); /* neither "-nan" and "+inf" nor "-0x1" */
 }
 
+/* Spreadsheets pass over blanks, and take full-width signs for plain ones. */
+static bool is_formula(const char *text)
+{
+    static const uint32_t signs[] = {'=',    '+',    '-',    '@',    0xff1d, 0xff0b, 0xff0d,
+                                     0xff20, 0x2212, 0xfe62, 0xfe63, 0xfe66, 0xfe6b},
+                          blanks[] = {' ', 0xa0, 0x1680, 0x202f, 0x205f, 0x3000};
+    const char *at = text;
+    uint32_t c;
+    for (size_t n; (n = cs_text_character(at, strlen(at), &c)) > 0 && *at; at += n) {
+        if (cs_text_misleads(c))
+            return false; /* a question mark comes first */
+        bool blank = c >= 0x2000 && c <= 0x200a;
+        for (unsigned i = 0; i < sizeof blanks / sizeof *blanks; i++)
+            blank |= c == blanks[i];
+        if (blank)
+            continue;
+        for (unsigned i = 0; i < sizeof signs / sizeof *signs; i++)
+            if (c == signs[i])
+                return !is_number(text);
+        return false;
+    }
+    return false;
+}
+
 void cs_csv_name(FILE *to, const char *text)
 {
-    const bool formula = *text && strchr("=+-@", *text) && !is_number(text), quoted = strpbrk(text, ",\"");
+    const bool formula = is_formula(text), quoted = strpbrk(text, ",\"");
     fputs(quoted ? "\"" : "", to);
     fputs(formula ? "'" : "", to);
     for (size_t n, left = strlen(text); left; text += n, left -= n) {

@@ -99,5 +99,17 @@ if [ "$(uname -m)" = x86_64 ]; then
     done
 fi
 
+# ---- a store behind a stranger's link, in a stranger's folder, where everybody writes ----
+mkdir -m 700 "$work/private"
+mkdir -m 755 "$work/theirs.d"
+mkdir -m 777 "$work/open"
+chown 65534 "$work/theirs.d"
+"${them[@]}" ln -s "$work/private" "$work/open/store"
+for store in "$work/open/store" "$work/open/store/below" "$work/theirs.d" "$work/open"; do
+    "$CYCLESCOPE" record --no-bursts -o "$store" -- true >"$work/said" 2>&1 && fails "record writes into $store"
+    grep -qE 'is a link of user 65534|belongs to another user|may be written by everybody' "$work/said" || fails "no reason: $(cat "$work/said")"
+done
+[ -z "$(find "$work/private" "$work/theirs.d" -mindepth 1)" ] || fails "folders were made by a stranger's link"
+
 [ $bad -eq 0 ] && echo "ok: strangers name nothing of root's"
 exit $bad

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's pure parts: settings, schedule, the log's memory, retention. */
+#include "sampler/daemon/account.h"
 #include "sampler/daemon/due.h"
 #include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
@@ -133,7 +134,7 @@ static void a_sentence_is_written_once_an_hour_and_counted_in_between(void **unu
     assert_int_equal(repeated, 2);
     for (unsigned i = 0; i < 100; i++) {
         char sentence[32];
-        snprintf(sentence, sizeof sentence, "sentence %u", i);
+        snprintf(sentence, sizeof sentence, "sentence %c%c", 'a' + i / 10, 'a' + i % 10);
         assert_true(cs_daemon_log_admits(&memory, sentence, 4000 * S + i, &repeated));
     }
 }
@@ -166,6 +167,73 @@ static void a_clock_that_runs_backwards_removes_nothing_by_age(void **unused)
     assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){100, 0}, 500, epochs, 2), 0);
 }
 
+/* A session that uses a tenth of a CPU where a hundredth is allowed, and half a second to begin and to end. */
+static void what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for(void **unused)
+{
+    (void)unused;
+    struct cs_cpu_account a;
+    double used = 0, resting_until = 0, active = 0;
+    cs_cpu_account_init(&a, 0.005, 2, 1000, 7);
+    for (double t = 1; t <= 3600; t++) {
+        if (t < resting_until)
+            continue;
+        used += resting_until > 0 ? 0.6 : 0.1;
+        resting_until = 0;
+        active++;
+        const double rest = cs_cpu_account_update(&a, 1000 + t, 7 + used);
+        if (rest > 0) {
+            used += 0.5;
+            resting_until = t + rest;
+        }
+    }
+    assert_true(used <= 0.01 * 3600);
+    assert_true(used > 0.8 * 0.01 * 3600); /* it uses what it may */
+    assert_true(active > 60);
+    assert_true(a.rested_s > 3000);
+}
+
+static void what_keeps_its_budget_never_rests_and_saves_for_a_merge(void **unused)
+{
+    (void)unused;
+    struct cs_cpu_account a;
+    cs_cpu_account_init(&a, 0.005, 2, 0, 0);
+    for (double t = 1; t <= 600; t++)
+        assert_true(cs_cpu_account_update(&a, t, 0.004 * t) == 0);
+    assert_true(cs_cpu_account_update(&a, 601, 2.4 + 1.5) == 0);
+    assert_true(cs_cpu_account_update(&a, 601.1, 2.4 + 10) > 100);
+    cs_cpu_account_init(&a, 0, 2, 0, 0); /* a fixed rate has no budget */
+    assert_true(cs_cpu_account_update(&a, 1, 1000) == 0);
+}
+
+static void a_day_on_disk_is_bounded_over_all_its_epochs(void **unused)
+{
+    (void)unused;
+    struct cs_disk_account a;
+    cs_disk_account_init(&a, 100, 50);
+    assert_int_equal(cs_disk_account_update(&a, 60, 40), CS_DISK_ROOM);
+    cs_disk_account_epoch(&a);
+    assert_int_equal(cs_disk_account_update(&a, 70, 30), CS_DISK_ROOM);
+    assert_int_equal(cs_disk_account_update(&a, 80, 40), CS_DISK_LEAN);
+    assert_int_equal(cs_disk_account_update(&a, 90, 60), CS_DISK_FULL);
+    assert_true(cs_disk_account_day_left_s(&a, 90) == 86400 - 40);
+    assert_int_equal(cs_disk_account_update(&a, 50 + 86400, 60), CS_DISK_ROOM);
+    assert_int_equal(cs_disk_account_update(&a, 60 + 86400, 159), CS_DISK_LEAN);
+    cs_disk_account_init(&a, 0, 0);
+    assert_int_equal(cs_disk_account_update(&a, 1, 1 << 30), CS_DISK_ROOM);
+}
+
+static void a_sentence_is_the_same_whatever_its_numbers(void **unused)
+{
+    (void)unused;
+    struct cs_daemon_log_memory memory = {0};
+    unsigned repeated;
+    assert_true(cs_daemon_log_admits(&memory, "12 records were lost", S, &repeated));
+    assert_false(cs_daemon_log_admits(&memory, "3456 records were lost", 2 * S, &repeated));
+    assert_true(cs_daemon_log_admits(&memory, "12 records were found", 3 * S, &repeated));
+    assert_true(cs_daemon_log_admits(&memory, "7 records were lost", 4000 * S, &repeated));
+    assert_int_equal(repeated, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +244,10 @@ int main(void)
         cmocka_unit_test(changed_lengths_count_from_the_last_merge_and_epoch),
         cmocka_unit_test(a_sentence_is_written_once_an_hour_and_counted_in_between),
         cmocka_unit_test(epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest),
+        cmocka_unit_test(what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for),
+        cmocka_unit_test(what_keeps_its_budget_never_rests_and_saves_for_a_merge),
+        cmocka_unit_test(a_day_on_disk_is_bounded_over_all_its_epochs),
+        cmocka_unit_test(a_sentence_is_the_same_whatever_its_numbers),
         cmocka_unit_test(a_clock_that_runs_backwards_removes_nothing_by_age),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,15 @@ static void a_csv_name_is_no_formula_and_no_escape_sequence(void **state)
     name("@SUM(A1,\"x\")", "\"'@SUM(A1,\"\"x\"\")\"");
     name("a=b", "a=b");
     name("\x1b]0;t\a\r\n\xff\xc2\x9b", "?]0;t?????");
-    name("\t=1", "?=1"); /* a leading tab would be skipped by a spreadsheet */
+    name("\t=1", "?=1");     /* a leading tab would be skipped by a spreadsheet */
+    name(" =1+1", "' =1+1"); /* spaces, too */
+    name("\xc2\xa0\xe3\x80\x80@x", "'\xc2\xa0\xe3\x80\x80@x");
+    name("\xef\xbc\x9d"
+         "1+1",
+         "'\xef\xbc\x9d"
+         "1+1"); /* full width */
+    name("\xef\xbc\xa0x", "'\xef\xbc\xa0x");
+    name(" a", " a");
     name("", "");
 }
 

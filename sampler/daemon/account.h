@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the daemon may use. The rate of sampling follows its budget (sampler/rate/), but records of processes, waits and
+ * writing cost time whatever the rate. So all CPU time of its processes is paid from a token bucket that the budget fills:
+ *
+ *     credit += budget · CPUs · time - CPU time       at most CS_ACCOUNT_SAVED_S of filling
+ *     credit < -1 s                                   the session rests until there is some again
+ *
+ * and what its store grows by in a day is bounded: over three quarters of that call chains and waits are left out, at the
+ * bound the session rests until the day ends. Pure: time comes in as seconds. */
+#ifndef CS_SAMPLER_DAEMON_ACCOUNT_H
+#define CS_SAMPLER_DAEMON_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CS_ACCOUNT_SAVED_S 300 /* a merge may take what was saved in five minutes */
+
+struct cs_cpu_account {
+    double rate;        /* CPU seconds a second; 0: no budget */
+    double credit_s;    /* CPU seconds */
+    double at_s, cpu_s; /* of the last update */
+    double rested_s;    /* in all */
+};
+
+/* `cpu_s`: that was used until now and isn't paid from this. */
+void cs_cpu_account_init(struct cs_cpu_account *account, double share, unsigned n_cpus, double now_s,
+                         double cpu_s);
+/* Returns how long to rest: 0 = go on. */
+double cs_cpu_account_update(struct cs_cpu_account *account, double now_s, double cpu_s);
+
+enum cs_disk_state {
+    CS_DISK_ROOM,
+    CS_DISK_LEAN, /* call chains and waits are too much */
+    CS_DISK_FULL, /* all is, until the day ends */
+};
+
+struct cs_disk_account {
+    double bytes_max; /* a day; 0 = any */
+    double day_began_s;
+    uint64_t at_begin; /* bytes of the epoch that there were when the day began */
+    uint64_t before;   /* of the day's epochs that have ended */
+    uint64_t now;      /* of this one */
+};
+
+void cs_disk_account_init(struct cs_disk_account *account, double bytes_max, double now_s);
+/* The epoch that is written has so many bytes. */
+enum cs_disk_state cs_disk_account_update(struct cs_disk_account *account, double now_s,
+                                          uint64_t epoch_bytes);
+/* Another epoch begins. */
+void cs_disk_account_epoch(struct cs_disk_account *account);
+double cs_disk_account_day_left_s(const struct cs_disk_account *account, double now_s);
+
+#endif
