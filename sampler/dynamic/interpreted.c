@@ -15,6 +15,9 @@
 #define MEETINGS_MOST                                                                                        \
     8 /* that are read between two drains: two that share a place of the handler's table are always new */
 #define INTERPRETERS 16
+#define OF_OTHERS (INTERPRETERS / 2)
+#define OF_ONE (INTERPRETERS / 4)
+#define NOBODY 65534U /* whoever may write the file */
 
 struct seen {
     uint64_t code; /* and its module; 0: free */
@@ -30,7 +33,9 @@ struct cs_interpreted {
     struct cs_interpreter_place places[INTERPRETERS];
     struct cs_mapped_image *image_of[INTERPRETERS];
     struct cs_table *names[INTERPRETERS]; /* waiting for the store */
+    char owners[INTERPRETERS][24];        /* "" is root's or ours, else as the image's id has it */
     unsigned n;
+    uint64_t cut;
     uint64_t now_ns; /* of the drain */
     uint64_t fresh_until_ns;
     struct seen *seen, *before; /* before: what was seen before that, for processes that have ended */
@@ -66,21 +71,45 @@ void cs_interpreted_close(struct cs_interpreted *it)
     free(it);
 }
 
-int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_place *place)
+/* Has this owner a number left? */
+static bool has_share(const struct cs_interpreted *it, const char *owner)
+{
+    unsigned others = 0, own = 0;
+    for (unsigned i = 0; i < it->n; i++) {
+        others += it->owners[i][0] != '\0';
+        own += strcmp(it->owners[i], owner) == 0;
+    }
+    return it->n < INTERPRETERS && (!*owner || (others < OF_OTHERS && own < OF_ONE));
+}
+
+uint64_t cs_interpreted_cut(const struct cs_interpreted *it)
+{
+    return it->cut;
+}
+
+int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_place *place,
+                       const struct cs_store_image *of)
 {
     char path[64];
+    const char *mark = strchr(of->id, '-'), *owner = mark ? mark : "";
+    unsigned user = NOBODY;
     for (unsigned i = 0; i < it->n; i++)
-        if (it->places[i].kind == place->kind &&
+        if (strcmp(it->owners[i], owner) == 0 && it->places[i].kind == place->kind &&
             memcmp(it->places[i].offsets.bytes, place->offsets.bytes, sizeof place->offsets.bytes) == 0 &&
             it->places[i].loop == place->loop && it->places[i].root == place->root)
             return (int)i;
-    if (it->n == INTERPRETERS)
+    if (!has_share(it, owner)) {
+        it->cut++;
         return -1;
+    }
     snprintf(path, sizeof path, "[%.*s]", (int)strcspn(place->version, " "), place->version);
-    it->image_of[it->n] = cs_images_special(it->images, CS_IMAGE_JIT, NULL, path, "");
+    (void)sscanf(owner, "-u%u", &user);
+    it->image_of[it->n] = *owner ? cs_images_made(it->images, path, user)
+                                 : cs_images_special(it->images, CS_IMAGE_JIT, NULL, path, "");
     if (!it->image_of[it->n])
         return -1;
     it->places[it->n] = *place;
+    snprintf(it->owners[it->n], sizeof it->owners[it->n], "%s", owner);
     return (int)it->n++;
 }
 

@@ -12,8 +12,12 @@ struct cs_interpreted;
 
 struct cs_interpreted *cs_interpreted_open(struct cs_images *images); /* NULL when memory is short */
 void cs_interpreted_close(struct cs_interpreted *interpreted);
-/* The number of an interpreter; -1: no more are taken. */
-int cs_interpreted_add(struct cs_interpreted *interpreted, const struct cs_interpreter_place *place);
+/* The number of an interpreter, the one of an image; -1: no more are taken. Files of others than root and us have half of the numbers
+ * at most, those of one of them a quarter: false ones switch nobody else's off. */
+int cs_interpreted_add(struct cs_interpreted *interpreted, const struct cs_interpreter_place *place,
+                       const struct cs_store_image *of);
+/* Interpreters that had no number. */
+uint64_t cs_interpreted_cut(const struct cs_interpreted *interpreted);
 /* What interpreter `number` runs in a process: of `frame` the code, and its caller where it is known. `module`: any number that tells
  * code apart that has been at the same address. `runs`: it was met just now, and may be other code than before. False: it can't be read
  * any more. */

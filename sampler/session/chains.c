@@ -167,7 +167,7 @@ static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struc
     c->symbols_ns += cs_monotonic_ns() - now;
     if (!found || (place.kind != &cs_interpreter_python && place.kind != &cs_interpreter_lua))
         return;
-    int which = cs_interpreted_add(c->places->interpreted, &place);
+    int which = cs_interpreted_add(c->places->interpreted, &place, &of->image->image);
     if (which < 0)
         return;
     struct cs_chain_interpreter it = {.loop = place.loop,

@@ -191,6 +191,20 @@ static void tell_conflicts(struct cs_sampler *s, enum cs_driver_drain how)
     a->conflicts_told = n;
 }
 
+static void tell_interpreters(struct cs_sampler *s, enum cs_driver_drain how)
+{
+    struct cs_session_accounts *a = &s->accounts;
+    const uint64_t n = s->places.interpreted ? cs_interpreted_cut(s->places.interpreted) : 0;
+    if (!is_to_be_told(n, a->interpreters_told, &a->interpreters_told_ns, how))
+        return;
+    cs_session_remark(&s->config,
+                      "more interpreters than are followed at once (16, of files of others than root 8): "
+                      "Python and Lua code "
+                      "of %llu more files has no names",
+                      (unsigned long long)(n - a->interpreters_told));
+    a->interpreters_told = n;
+}
+
 /* Once, at the end: they are gone from the profile from then on. */
 static void tell_filtered(struct cs_sampler *s, enum cs_driver_drain how)
 {
@@ -232,6 +246,7 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         cs_session_chains_wants(s->chains);
     rc = s->events.driver->drain(s->events.state, how, place, s, err);
     tell_filtered(s, how);
+    tell_interpreters(s, how);
     if (s->chains)
         cs_session_chains_feed(s->chains, line);
     if (s->copies) /* waits have chains, always */

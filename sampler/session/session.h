@@ -62,6 +62,7 @@ struct cs_session_accounts {
     struct cs_session_event_reading merged_reading[CS_SAMPLER_EVENTS_MAX]; /* at the last merge */
     uint64_t sideband_lost_seen, sideband_lost_told, sideband_told_ns;
     uint64_t filtered_told;
+    uint64_t interpreters_told, interpreters_told_ns;
     uint64_t conflicts_told, conflicts_told_ns;
     double collector_seconds_at_start;
 };

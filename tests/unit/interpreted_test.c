@@ -5,6 +5,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +25,8 @@ static void name_of(const struct cs_process_memory *of, const struct cs_interpre
 }
 static const struct cs_interpreter_kind letters = {.name = name_of};
 
+static const struct cs_store_image ours = {.id = "12ab"};
+
 struct fixture {
     struct cs_images *images;
     struct cs_interpreted *it;
@@ -34,7 +38,7 @@ static void begin(struct fixture *f)
     const struct cs_interpreter_place place = {.kind = &letters, .version = "letters"};
     f->images = cs_images_open("/proc");
     f->it = cs_interpreted_open(f->images);
-    int number = cs_interpreted_add(f->it, &place);
+    int number = cs_interpreted_add(f->it, &place, &ours);
     assert_true(number >= 0);
     f->number = (unsigned)number;
 }
@@ -52,6 +56,54 @@ static uint64_t find(struct fixture *f, unsigned at, uint64_t module, bool runs)
     uint64_t offset = 0;
     assert_true(cs_interpreted_find(f->it, f->number, getpid(), module, &frame, runs, &image, &offset));
     return offset;
+}
+
+/* Each has another loop, as false ones would. */
+static int add(struct fixture *f, const char *id)
+{
+    static uint64_t loop = 1;
+    const struct cs_interpreter_place place = {.kind = &letters, .version = "letters", .loop = loop++};
+    struct cs_store_image image = {.kind = CS_IMAGE_ELF};
+    snprintf(image.id, sizeof image.id, "%s", id);
+    return cs_interpreted_add(f->it, &place, &image);
+}
+
+static void false_interpreters_of_strangers_switch_nobody_elses_off(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(add(&f, "34cd-u1000") >= 0, i < 4);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(add(&f, "34cd-u1001") >= 0, i < 4);
+    assert_int_equal(add(&f, "34cd-u1002"), -1);
+    assert_int_equal(cs_interpreted_cut(f.it), 16 + 16 + 1);
+    for (int i = 0; i < 7; i++)
+        assert_true(add(&f, "34cd") >= 0);
+    assert_int_equal(add(&f, "34cd"), -1);
+    end(&f);
+}
+
+static void a_strangers_interpreter_names_an_image_of_its_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    const struct cs_interpreter_place place = {.kind = &letters, .version = "letters"};
+    const struct cs_store_image theirs = {.id = "12ab-u1000"};
+    const struct cs_interpreted_frame frame = {.code = (uint64_t)(uintptr_t)memory};
+    struct cs_mapped_image *image[2];
+    uint64_t offset;
+    const int number = cs_interpreted_add(f.it, &place, &theirs);
+    assert_true(number >= 0 && (unsigned)number != f.number);
+    memory[0] = 'a';
+    assert_true(cs_interpreted_find(f.it, f.number, getpid(), 0, &frame, true, &image[0], &offset));
+    assert_true(cs_interpreted_find(f.it, (unsigned)number, getpid(), 0, &frame, true, &image[1], &offset));
+    assert_ptr_not_equal(image[0], image[1]);
+    assert_string_equal(image[0]->image.path, image[1]->image.path);
+    assert_string_equal(strchr(image[1]->image.id, '-'), "-u1000");
+    end(&f);
 }
 
 static void other_code_of_another_module_is_another_function(void **state)
@@ -112,6 +164,8 @@ static void after_ten_minutes_a_name_is_read_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(false_interpreters_of_strangers_switch_nobody_elses_off),
+        cmocka_unit_test(a_strangers_interpreter_names_an_image_of_its_own),
         cmocka_unit_test(other_code_of_another_module_is_another_function),
         cmocka_unit_test(code_that_is_met_again_has_its_new_name),
         cmocka_unit_test(after_ten_minutes_a_name_is_read_again),
