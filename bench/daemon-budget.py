@@ -18,7 +18,7 @@ work = tempfile.mkdtemp()
 os.mkdir(work + "/run")
 socket = ["--socket", work + "/run/control"]
 everything = [] if args.defaults else "--waits on --intervals 10s --label process".split()
-subprocess.run([cs, "daemon", "start", "-o", work + "/store", "--log", work + "/log", "--budget", f"{100 * budget}%", *everything,
+subprocess.run([cs, "daemon", "start", "-o", work + "/store", "--remarks", work + "/log", "--budget", f"{100 * budget}%", *everything,
                 *socket], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
