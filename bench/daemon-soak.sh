@@ -20,7 +20,7 @@ storm() {
         gcc -O1 -o "$place/x.$1" "$place/x.c" && for k in 1 2 3 4 5 6 7 8 9; do "$place/x.$1" $k >/dev/null; /bin/true; done
     done
 }
-d start -o "$place/store" -F 10000 --merge-interval 10s --log "$place/log" >&2
+d start -o "$place/store" -F 10000 --merge-interval 10s --remarks "$place/log" >&2
 storm 1 & storm="$!"
 storm 2 & storm="$storm $!"
 ticks=15

@@ -129,7 +129,7 @@ d stop >/dev/null
 mkdir "$place/small"
 if mount -t tmpfs -o size=600k none "$place/small" 2>/dev/null; then
     s=$place/small/store
-    d start -o "$s" -F 500 --merge-interval 200ms --log "$place/full.log" >/dev/null
+    d start -o "$s" -F 500 --merge-interval 200ms --remarks "$place/full.log" >/dev/null
     until_true 'merged > 0'
     cat /dev/zero >"$place/small/filler" 2>/dev/null || true
     until_true 'merge_failures > 1 and pending > 0'

@@ -16,7 +16,7 @@ fail() { echo "not ok: $*"; exit 1; }
 d() { "$CYCLESCOPE" daemon "$@" --socket "$work/run/control"; }
 status() { d status --json | sed -n 's/^.*"'"$1"'": *\([0-9.]*\).*$/\1/p'; }
 
-d start -o "$work/store" -F 500 --memory 22M --log "$work/log"
+d start -o "$work/store" -F 500 --memory 22M --remarks "$work/log"
 for _ in $(seq 40); do # looked at once a second
     [ "$(status uptime_s | cut -d. -f1)" -lt 6 ] || break
     sleep 0.5
@@ -25,7 +25,7 @@ done
 [ "$(status sessions)" = 1 ] || fail "its session started anew though little is its own: $(cat "$work/log")"
 
 d stop >/dev/null
-d start -o "$work/store" -F 500 --memory 9M --log "$work/log"
+d start -o "$work/store" -F 500 --memory 9M --remarks "$work/log"
 "$BUILD/tests/hostile/bombs" 60 map 12 >/dev/null &
 bomb=$!
 for _ in $(seq 100); do

@@ -57,7 +57,7 @@ start_daemon() {
     [ "$(id -u)" = 0 ] || return
     # as a service: it leads its session, where a terminal that it opened would be its own
     setsid "$cyclescope" daemon start --foreground --socket "$work/run/control" -o "$work/daemon" -F 500 --merge-interval 1s \
-        --bursts on --log "$work/log" >/dev/null 2>"$work/err" &
+        --bursts on --remarks "$work/log" >/dev/null 2>"$work/err" &
     for _ in $(seq 300); do
         daemon=$(status pid 2>/dev/null)
         [ -z "$daemon" ] || return
