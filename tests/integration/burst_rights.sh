@@ -35,7 +35,7 @@ for fewer in "${other[*]}" "setpriv --bounding-set=-sys_admin --inh-caps=-all" "
     sleep 0.3
     kill -0 $target 2>/dev/null || { echo "not possible here: $fewer: $(cat "$work/why")"; continue; }
     : >"$work/seen"
-    timeout 20 "$CYCLESCOPE" record --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
+    timeout 60 "$CYCLESCOPE" record --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
     recorder=$!
     sleep 0.1
     watch "$(pgrep -P $recorder -x cyclescope || echo $recorder)" "$work/seen"
