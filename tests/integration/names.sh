@@ -41,7 +41,8 @@ R
         RUSTC_BOOTSTRAP=1 rustc -O -g -Z unstable-options -C symbol-mangling-version=$mangling -o two two.rs 2>said
         rm -rf rs && record rs ./two && between "$(share rs two::spin)" 60 90 &&
             "$CYCLESCOPE" calc two::spin --store rs >calc 2>&1 && grep -q 'two::spin in two' calc &&
-            "$CYCLESCOPE" callers two::spin --store rs >calc 2>&1
+            "$CYCLESCOPE" callers two::spin --store rs >calc 2>&1 &&
+            "$CYCLESCOPE" prof --store rs >calc && grep -Eq '<two::Own<(T|u32)> as two::Work>::go' calc
         kind "rust-$mangling" calc
         # every function that binutils can read, as it reads it, but for the hashes of crates
         nm two | awk '{print $NF}' | grep -E '^(_R|_ZN.*17h[0-9a-f]{16}E)' | grep -v "[$]hash" | sort -u >symbols
