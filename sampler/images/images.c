@@ -5,6 +5,7 @@
  * of the same build-id, and is looked at again for each mapping: file_owner.h. */
 #include "sampler/images/images.h"
 #include "sampler/images/file_owner.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -22,12 +23,15 @@
 #define BUCKETS 4096
 #define VDSO_BYTES_MAX (1UL << 20)
 #define FILE_BYTES_MAX (1ULL << 40)
+#define LOOK_AGAIN_NS 1000000000ULL
 #define KEPT_BYTES_MAX (8UL << 20) /* some 10,000 images */
 
 struct alias { /* one image may be met under several keys */
     struct alias *next;
     struct cs_mapped_image *image;
     struct cs_file_version version; /* of the file that it stands for */
+    pid_t pid;                      /* for whom it was looked at last */
+    uint64_t looked_ns;
     char key[];
 };
 
@@ -79,6 +83,7 @@ static struct cs_mapped_image *remember(struct cs_images *images, const char *ke
         *bucket = a;
     }
     a->image = image;
+    a->pid = 0;
     a->version = version ? *version : (struct cs_file_version){.others = false};
     return image;
 }
@@ -278,6 +283,19 @@ static bool still_there(const struct cs_images *images, const struct cs_mapped_f
            cs_file_version_is(version, &st);
 }
 
+/* A process that maps its own file again and again deceives itself at most: it is looked at once a second. */
+static bool is_fresh(const struct cs_images *images, const struct cs_mapped_file *file, struct alias *known)
+{
+    const uint64_t now = cs_monotonic_ns();
+    if (!known->version.others || (known->pid == file->pid && now - known->looked_ns < LOOK_AGAIN_NS))
+        return true;
+    if (!still_there(images, file, &known->version))
+        return false;
+    known->pid = file->pid;
+    known->looked_ns = now;
+    return true;
+}
+
 /* Another image has this build-id, whose owner is another one. */
 static void note_conflict(struct cs_images *images, const struct cs_mapped_image *image)
 {
@@ -350,8 +368,8 @@ struct cs_mapped_image *cs_images_of_file(struct cs_images *images, const struct
     else
         snprintf(key, sizeof key, "f%x:%x:%llx:%s", file->major, file->minor, (unsigned long long)file->inode,
                  file->path);
-    const struct alias *known = alias_of(images, key);
-    if (known && (!known->version.others || still_there(images, file, &known->version)))
+    struct alias *known = alias_of(images, key);
+    if (known && is_fresh(images, file, known))
         return known->image;
     if (images->bytes > KEPT_BYTES_MAX)
         return too_many(images);

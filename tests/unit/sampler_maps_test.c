@@ -69,6 +69,7 @@ static void a_strangers_file_of_the_same_build_id_is_another_image(void **state)
     /* Root's file in the stranger's place: looked at again. */
     assert_int_equal(rename(path[0], path[1]), 0);
     file.path = path[1];
+    file.pid = 2;
     assert_ptr_equal(cs_images_of_file(images, &file), ours);
     cs_images_close(images);
 }
