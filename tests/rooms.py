@@ -17,6 +17,13 @@ NEVER = [  # first room or its sub-rooms → second, whatever the table says
 BELOW_CLI = ('store', 'signals', 'dte', 'image', 'observer', 'sampler', 'analysis', 'exchange')
 AT_THE_TOP = {'.clang-format', '.clang-tidy', '.gitignore', 'ARCHITECTURE.md', 'CHANGES.md', 'CONTRIBUTING.md', 'LICENSE', 'Makefile', 'README.md'}
 PRINTS = re.compile(r'(?<![\w.>])(exit|abort|printf|puts|putchar|perror|vprintf)\s*\(|\bf(?:printf|puts)\s*\(\s*std(?:out|err)|\bstderr\b|\bstdout\b')
+# A file that a comment names: ours, or one of these, which are somebody else's or made up.
+NAMED = re.compile(r'(?<![\w/.<"-])((?:[\w-]+/)*[\w-]+\.(?:c|h|py|sh|md))\b(?!\()')
+OTHERS = {'shop/basket.py', 'arch_NAME.c', 'arch_NAME.h', 'compress.c', 'x.c', 'a/b/c.c', 'b/c.c', 'c.c', 'arch/x86/kernel/process.c',
+          'drivers/acpi/processor_idle.c', 'drivers/perf/riscv_pmu.c', 'llvm/IR/DebugInfoMetadata.h', 'docs/specification.md',
+          'linux/perf_event.h', 'include/uapi/linux/perf_event.h', 'linux/sched.h', 'asm/perf_regs.h', 'dwarf.h', 'lopcodes.h', 'lobject.h',
+          'ldebug.c', 'lstate.h', 'Zend/zend_compile.h', 'zend_globals.h', 'Objects/locations.md', 'Include/internal/pycore_debug_offsets.h',
+          'Include/cpython/code.h', 'TracyC.h', 'cyclescope/perfetto.h'}
 PRINTS_ALLOWED = {'signals/threads_static.c'}
 
 
@@ -74,6 +81,8 @@ def main():
     wrong += [f'{f}: what is it at the top of the project for?' for f in tracked.stdout.split() if '/' not in f and f not in AT_THE_TOP]
     if len(rooms) < 20:
         wrong.append(f'ARCHITECTURE.md: {len(rooms)} rooms read from its table: is it still one?')
+    paths = set(tracked.stdout.split()) | {f for f in files}
+    bases = {os.path.basename(p) for p in paths}
     for f in files:
         room = os.path.dirname(f)
         if room not in rooms:
@@ -91,6 +100,11 @@ def main():
                     wrong.append(f'{f}:{line}: never {a} → {b or "anything of ours"}: {include}')
             if inside(target, 'cli') and not inside(room, 'cli') or inside(target, 'tests') or inside(target, 'bench'):
                 wrong.append(f'{f}:{line}: never: {include}')
+        for comment in re.finditer(r'/\*.*?\*/', text, re.S):
+            for named in NAMED.finditer(comment[0]):
+                name = named[1]
+                if name not in OTHERS and not (any(p == name or p.endswith('/' + name) for p in paths) if '/' in name else name in bases):
+                    wrong.append(f'{f}:{text[:comment.start() + named.start()].count(chr(10)) + 1}: its comment names {name}, which is not there')
         if f.startswith(BELOW_CLI) and '/examples/' not in f and '/plugin/' not in f and f not in PRINTS_ALLOWED:
             for number, line in enumerate(without_comments(text).splitlines(), 1):
                 if PRINTS.search(line) and 'snprintf' not in line:

@@ -2,6 +2,7 @@
 /* Facts that stand in files: /proc, /sys, and what libpfm4 makes of the CPU. */
 #include "cli/doctor/machine.h"
 #include "cli/doctor/arch.h"
+#include "cli/doctor/machine_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -33,21 +34,6 @@ static const char *const recorded_files[] = {
     "/sys/kernel/security/lockdown",
     "/sys/fs/cgroup/cgroup.controllers",
 };
-
-bool machine_read_file(const struct machine *m, const char *path, char *text, size_t capacity)
-{
-    char full[PATH_MAX];
-    snprintf(full, sizeof full, "%s%s", m->root, path);
-    FILE *f = fopen(full, "r");
-    if (!f)
-        return false;
-    size_t n = fread(text, 1, capacity - 1, f);
-    fclose(f);
-    while (n && isspace((unsigned char)text[n - 1]))
-        n--;
-    text[n] = '\0';
-    return true;
-}
 
 static long read_number(const struct machine *m, const char *path, long fallback)
 {

@@ -11,6 +11,7 @@
  *   rules             what these two share
  *   finding           one row of the answer
  *   machine           what the machine has, or had when recorded
+ *   machine_file      a file of it
  *   machine_probes    what the kernel lets us open
  *   machine_topology  which CPUs go together
  *   arch              what only one architecture can tell
@@ -104,8 +105,6 @@ const char *probe_name(enum probe probe);
 
 /* The parts of machine_gather. */
 void machine_gather_blocks(struct machine *machine);
-/* First bytes of ROOT/path, trailing blanks cut; false when it can't be read. */
-bool machine_read_file(const struct machine *machine, const char *path, char *text, size_t capacity);
 void machine_gather_probes(struct machine *machine);
 int machine_gather_topology(struct machine *machine, struct cs_error *err);
 int machine_save_topology(const char *file, struct cs_error *err);

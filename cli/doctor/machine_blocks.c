@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What containers and security modules take away, from files alone. */
-#include "cli/doctor/machine.h"
+#include "cli/doctor/machine_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,16 +2,37 @@
 /* Call chains blame a line that the reader can change: each sample is given to the innermost frame of its chain that has
  * source at hand. So what a library does for a line counts for that line, as gprof meant it (Graham, Kessler, McKusick,
  * 1982), but nothing is guessed. */
+#include "cli/profile/chain_line.h"
 #include "analysis/contexts/calls.h"
-#include "cli/profile/hottest_line.h"
 #include "store/catalog.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define FRAMES_MAX 16
 #define LINES_MAX 2048u /* different lines: the rest are left out */
+
+/* Headers of libraries are readable, but nothing to change. */
+static bool is_readers(const char *file)
+{
+    return *file && strncmp(file, "/usr/include/", 13) != 0 && strncmp(file, "/usr/lib/", 9) != 0 &&
+           access(file, R_OK) == 0;
+}
+
+bool chain_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
+{
+    struct cs_image_frame frames[FRAMES_MAX];
+    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
+    for (unsigned i = 0; i < n; i++)
+        if (frames[i].line && is_readers(frames[i].file)) {
+            *found = frames[i];
+            return true;
+        }
+    return false;
+}
 
 struct blamed {
     char *file;
@@ -105,7 +126,7 @@ static uint32_t line_at(struct blame *b, struct cs_image_code *code, uint64_t of
 {
     struct cs_image_frame frame;
     struct blamed line;
-    if (hottest_line_frame(code, offset, &frame)) {
+    if (chain_line_frame(code, offset, &frame)) {
         line = (struct blamed){.file = strdup(frame.file), .line = frame.line};
         cs_image_short_name(frame.function, line.function, sizeof line.function);
         return line.file ? line_number(b, line) : 0;
@@ -157,7 +178,7 @@ static const struct blamed *most_blamed(struct blame *b)
     return most;
 }
 
-bool hottest_line_of_chains(const struct profile *profile, const char *label, struct hottest_line *out)
+bool chain_line_find(const struct profile *profile, const char *label, struct chain_line *out)
 {
     struct cs_contexts *tree = NULL;
     struct cs_error ignored = {0};
@@ -169,18 +190,15 @@ bool hottest_line_of_chains(const struct profile *profile, const char *label, st
                       .tree = tree,
                       .lines = calloc(LINES_MAX, sizeof *b.lines),
                       .of_node = calloc(cs_contexts_count(tree) + 1, sizeof *b.of_node)};
-    double all = (double)cs_contexts_sum(tree);
+    cs_contexts_sum(tree);
     const struct blamed *most =
         b.lines && b.of_node && cs_store_catalog(profile->store, &b.catalog, &ignored) == 0 && place_lines(&b)
             ? most_blamed(&b)
             : NULL;
     if (most && (double)most->samples > 0) {
         found = true;
-        *out = (struct hottest_line){.how = HOTTEST_CHAINS,
-                                     .line = most->line,
-                                     .begins = most->begins,
-                                     .samples = (double)most->samples,
-                                     .of = all};
+        *out =
+            (struct chain_line){.line = most->line, .begins = most->begins, .samples = (double)most->samples};
         snprintf(out->file, sizeof out->file, "%s", most->file);
         snprintf(out->function, sizeof out->function, "%s", most->function);
     }

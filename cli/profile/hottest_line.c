@@ -2,6 +2,7 @@
 /* A return is told from other ways out of a procedure by where it lands: in the middle of another. */
 #include "cli/profile/hottest_line.h"
 #include "cli/output/output.h"
+#include "cli/profile/chain_line.h"
 #include "store/base/text.h"
 
 #include <stdio.h>
@@ -11,7 +12,6 @@
 
 #define ROWS_TRIED 10
 #define CALLERS_MAX 8 /* up the chain */
-#define FRAMES_MAX 16
 #define LINES_MAX 1024
 
 /* Samples at the line that chains blame, or it isn't named; unit: samples; source: trial; shows: guilty */
@@ -42,25 +42,6 @@ struct tally {
     double whole;
 };
 
-/* Headers of libraries are readable, but nothing to change. */
-static bool is_readers(const char *file)
-{
-    return *file && strncmp(file, "/usr/include/", 13) != 0 && strncmp(file, "/usr/lib/", 9) != 0 &&
-           access(file, R_OK) == 0;
-}
-
-bool hottest_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found)
-{
-    struct cs_image_frame frames[FRAMES_MAX];
-    unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
-    for (unsigned i = 0; i < n; i++)
-        if (frames[i].line && is_readers(frames[i].file)) {
-            *found = frames[i];
-            return true;
-        }
-    return false;
-}
-
 static void add_line(unsigned event, const char *label, uint64_t offset, uint64_t samples, void *arg)
 {
     struct tally *t = arg;
@@ -69,7 +50,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
     if (event != t->event || cs_image_procedure_at(t->code, offset) != t->procedure)
         return;
     t->whole += (double)samples;
-    if (!hottest_line_frame(t->code, offset, &frame))
+    if (!chain_line_frame(t->code, offset, &frame))
         return;
     unsigned i = 0;
     while (i < t->n && (t->line[i].line != frame.line || strcmp(t->line[i].file, frame.file) != 0))
@@ -103,7 +84,7 @@ static bool look_at_row(const struct profile *profile, const struct profile_row 
     struct cs_image_frame frame;
     struct cs_error ignored = {0};
     if (!t || !(t->procedure = cs_image_procedure_at(code, row->start)) ||
-        !hottest_line_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
+        !chain_line_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
         goto out;
     t->code = code;
     t->event = profile->main_event;
@@ -243,7 +224,7 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
         if (!caller)
             break;
         start = caller->start;
-        if ((found = hottest_line_frame(code, site.offset, &frame))) {
+        if ((found = chain_line_frame(code, site.offset, &frame))) {
             out->row = row_of(rows, image, start);
             out->line = frame.line;
             out->samples = site.returns;
@@ -271,13 +252,19 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
         if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
             out->how = HOTTEST_LATER;
     /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
-    struct hottest_line chains;
-    if (!profile->one_image && hottest_line_of_chains(profile, label, &chains) &&
-        chains.samples >= CS_MODEL_GUILTY_SAMPLES_MIN &&
-        chains.samples >=
-            CS_MODEL_GUILTY_SHARE_MIN * (chains.of = (double)rows->total[profile->main_event]) &&
-        (out->how != HOTTEST_OWN || chains.samples > CS_MODEL_GUILTY_MORE * out->samples))
-        *out = chains;
+    struct chain_line chains;
+    const double all = (double)rows->total[profile->main_event];
+    if (profile->one_image || !chain_line_find(profile, label, &chains) ||
+        chains.samples < CS_MODEL_GUILTY_SAMPLES_MIN || chains.samples < CS_MODEL_GUILTY_SHARE_MIN * all ||
+        (out->how == HOTTEST_OWN && chains.samples <= CS_MODEL_GUILTY_MORE * out->samples))
+        return;
+    *out = (struct hottest_line){.how = HOTTEST_CHAINS,
+                                 .line = chains.line,
+                                 .begins = chains.begins,
+                                 .samples = chains.samples,
+                                 .of = all};
+    memcpy(out->file, chains.file, sizeof out->file);
+    memcpy(out->function, chains.function, sizeof out->function);
 }
 
 const char *hottest_line_file(const struct hottest_line *hottest)

@@ -30,10 +30,6 @@ struct hottest_line {
  * image (which call chains don't keep to) chains aren't asked. */
 void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
                        struct hottest_line *out);
-/* The line that call chains blame, `of` being all that have one; false: none have source. */
-bool hottest_line_of_chains(const struct profile *profile, const char *label, struct hottest_line *out);
-/* The innermost frame at `offset` whose source is the reader's own and at hand. */
-bool hottest_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);
 /* In words; `top` is the row with most samples. Empty for HOTTEST_NOWHERE. */
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
                            size_t capacity);

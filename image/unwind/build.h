@@ -32,7 +32,7 @@ struct cs_unwind_header *unwind_build_table(struct unwind_build *build, size_t *
 
 size_t unwind_table_size(const struct cs_unwind_header *header);
 
-/* unwind_frames.c: the whole table of a file (malloc), or NULL and `err` is filled. `other_debug`: a separate debug file took
+/* frames.c: the whole table of a file (malloc), or NULL and `err` is filled. `other_debug`: a separate debug file took
  * part. */
 struct cs_unwind_header *unwind_of_elf(const struct elf_file *file, size_t *n, bool *other_debug,
                                        struct cs_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How to get from a frame to its caller, for each address of an image: what a searcher in the kernel and one in user space share.
- * Plain structs only; C and BPF C. unwind.h makes such tables, unwind_step.c is the reference for what is said here.
+ * Plain structs only; C and BPF C. unwind.h makes such tables, step.c is the reference for what is said here.
  *
  *     table = header | first[n_blocks + 1] | rows[n_rows] | rules[n_rules]        one piece of memory, 8-byte aligned
  *

@@ -123,7 +123,7 @@ static int open_image(pid_t target)
     return fd;
 }
 
-/* fds: in the order of the enumeration in burst_wire.h. */
+/* fds: in the order of the enumeration in wire.h. */
 static int spawn(int image, const int fds[N_FDS], pid_t *pid)
 {
     posix_spawn_file_actions_t actions;

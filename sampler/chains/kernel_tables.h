@@ -60,7 +60,7 @@ enum cs_chain_image_state {
     CS_CHAIN_IMAGE_NO_ROWS, /* it has none: by frame pointers */
 };
 
-/* A table of unwind_rows.h in the row segments: where its parts begin, as numbers of 4-byte words. */
+/* A table of image/unwind/rows.h in the row segments: where its parts begin, as numbers of 4-byte words. */
 struct cs_chain_image {
     __u64 base, end;
     __u32 first, rows, rules;

@@ -41,7 +41,7 @@ int cs_chain_tables_init(struct cs_chain_tables *tables, struct cs_chain_image *
                          uint32_t most_segments, const struct cs_chain_segments *segments);
 void cs_chain_tables_fini(struct cs_chain_tables *tables);
 
-/* Puts a table (image/unwind.h) of `n` bytes where the handler finds it. 0; -EINVAL a table that is none; -ENOSPC no room
+/* Puts a table (image/unwind/unwind.h) of `n` bytes where the handler finds it. 0; -EINVAL a table that is none; -ENOSPC no room
  * now; -ENOMEM. */
 int cs_chain_tables_load(struct cs_chain_tables *tables, uint32_t image, const struct cs_unwind_header *table,
                          size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The handler's part of call chains: one frame after the other by rows and frame pointers (image/unwind_rows.h says how).
+/* The handler's part of call chains: one frame after the other by rows and frame pointers (image/unwind/rows.h says how).
  * Included by sample_chain.bpf.h and waits.bpf.h, for aggregate.bpf.c alone.
  *
  * Everything read from the stack is hostile: it is an address to look up or to read at by a helper that may fail, never an

@@ -9,7 +9,7 @@
  *
  * A rate for a budget: how often may be sampled so that the profiled work loses at most a given share of its
  * time. What one sample costs differs a hundredfold between bare metal and virtual machines, so it is
- * measured (calibrate.h) and fed in here with what the collector used and what bursts held. Pure.
+ * measured (cost_measurement.h) and fed in here with what the collector used and what bursts held. Pure.
  *
  *   loss = rate · events · cost          interrupts: every busy CPU pays them
  *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy; of some processes

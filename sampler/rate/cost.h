@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a sample costs, from many noisy measurements (calibrate.h): a mean that forgets slowly, and its upper
+/* What a sample costs, from many noisy measurements (cost_measurement.h): a mean that forgets slowly, and its upper
  * confidence bound, because what is asked for is that a budget holds. Pure.
  *
  * One measurement on a virtual machine is off by a third of what it measures; the host has moods that last

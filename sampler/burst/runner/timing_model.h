@@ -37,7 +37,7 @@
 #define CS_MODEL_POLLS_SPARSE 8
 #endif
 
-/* ---- intervals between polls (trace_position.c, timing.c) ---- */
+/* ---- intervals between polls (trace_position.c) ---- */
 /* This much of a thread's run is its beginning; unit: ns; shows: burst-pace */
 #ifndef CS_MODEL_START_NS
 #define CS_MODEL_START_NS 8000

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The line of source that call chains blame, for hottest_line. */
+#ifndef CS_CLI_PROFILE_CHAIN_LINE_H
+#define CS_CLI_PROFILE_CHAIN_LINE_H
+
+#include "cli/profile/profile.h"
+
+struct chain_line {
+    char function[256], file[1024]; /* as in struct hottest_line */
+    unsigned line;
+    bool begins;
+    double samples; /* on the line or below it */
+};
+
+/* The line with most samples; false: no frame has source. */
+bool chain_line_find(const struct profile *profile, const char *label, struct chain_line *out);
+/* The innermost frame at `offset` whose source is the reader's own and at hand. */
+bool chain_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);
+
+#endif
