@@ -369,7 +369,7 @@ bool cs_pmu_wrmsr(cs_env *env, uint32_t msr, uint64_t value)
  * `rdpmc` with these indices answers at any privilege, whatever the PMU is told, on the CPU that executes it:
  *   0x4353'00KK  events of kind KK in user mode         0x4353'01KK  the same in kernel mode
  *   0x4353'02KK  both modes, all threads of the core    0x4353'03RR  from here on region RR of this address space
- *   0x4353'1RKK  events of kind KK in region R, all CPUs
+ *   0x4353'1RKK  events of kind KK in region R, all CPUs    0x4353'0400  forget what was counted in regions
  */
 bool cs_pmu_is_truth(uint32_t index)
 {
@@ -385,7 +385,10 @@ static uint64_t truth(struct pmu *p, uint32_t index)
         p->region_cr3 = p->env->cr[3];
         return p->region;
     }
-    if (kind >= CS_KINDS)
+    if (what == 4)
+        for (unsigned i = 0; i < n_cpus; i++)
+            memset(pmus[i].of_region, 0, sizeof pmus[i].of_region);
+    if (what == 4 || kind >= CS_KINDS)
         return 0;
     if (what < CS_MODES)
         return p->counts[what][kind];
