@@ -136,6 +136,8 @@ struct cs_sampler_statistics {
     double wait_seconds;                        /* of it, estimated */
     uint64_t waits_kept, waits_lost;            /* lost: they came faster than they could be read */
     uint64_t waits_uncounted;                   /* times that a thread was one too many at once */
+    uint64_t
+        without_counter; /* a bit an event that was on, and had no counter for a moment, when last merged */
 };
 
 /* What the ends of chains are called, and what they mean: "complete", "no-rows", ... */

@@ -129,7 +129,10 @@ static void judge_counters(const struct machine *m, struct finding *f)
     f->production = "more events than counters are multiplexed";
     f->enable = "";
     if (general && width) {
-        SAY(f, "%u general, %u fixed, %u bits wide", general, fixed, width);
+        SAY(f, "%u general, %u fixed, %u bits wide%s", general, fixed, width,
+            m->nmi_watchdog ? "; the NMI watchdog holds one" : "");
+        if (m->nmi_watchdog)
+            f->enable = "sysctl kernel.nmi_watchdog=0 frees one of each CPU";
     } else if (general) {
         SAY(f, "%u general, %u fixed, width not stated", general, fixed);
     } else {

@@ -244,6 +244,14 @@ void record_summary(const struct recorded *r)
     if (r->burst)
         record_bursts_summary(r->burst);
     record_paths_summary(r->paths);
+    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
+        if (s.without_counter >> e & 1)
+            fprintf(
+                stderr,
+                "  %s never had a counter: somebody else (another profiler, the NMI watchdog) holds them\n",
+                cs_sampler_event(r->sampler, e));
+    if (s.delivered == 0 && s.without_counter)
+        return;
     if (s.delivered == 0) {
         fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
                         "-F\n");

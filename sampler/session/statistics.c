@@ -43,6 +43,9 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .chains = s->config.chains,
         .chain_frames = s->accounts.chain_frames,
     };
+    for (unsigned e = 0; e < s->events.n_asked; e++)
+        if (s->accounts.merged_reading[e].enabled_ns && !s->accounts.merged_reading[e].running_ns)
+            out->without_counter |= UINT64_C(1) << e;
     memcpy(out->chain_ends, s->accounts.chain_ends, sizeof out->chain_ends);
     out->born = cs_maps_born(s->places.maps, &out->forks);
     if (counts.sample_seconds > 0 && s->events.driver->mean_period(s->events.state, 0) > 0) {
