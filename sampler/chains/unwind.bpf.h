@@ -576,12 +576,18 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
 #define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
 #endif
 
+#ifdef __TARGET_ARCH_riscv
+#define REGISTERS_BYTES sizeof(struct user_regs_struct)
+#else
+#define REGISTERS_BYTES sizeof(struct pt_regs)
+#endif
+
 /* The user's registers of the task that runs. */
 static __always_inline struct pt_regs *registers_of(struct chain_scratch *s, struct task_struct *task)
 {
 #ifdef CS_OLD_KERNEL
     s->window_at = ~0ULL;
-    bpf_probe_read_kernel(s->window, sizeof(struct pt_regs), USER_REGISTERS(task, struct pt_regs));
+    bpf_probe_read_kernel(s->window, REGISTERS_BYTES, USER_REGISTERS(task, struct pt_regs));
     return (struct pt_regs *)s->window;
 #else
     return USER_REGISTERS(task, struct pt_regs);
