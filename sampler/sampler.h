@@ -108,13 +108,14 @@ struct cs_sampler_config {
 
 #define CS_SAMPLER_CHAIN_ENDS 12
 struct cs_sampler_statistics {
-    const char *driver;         /* "bpf", "ring", "timers" or "stops" */
-    uint64_t delivered;         /* samples that reached us */
-    uint64_t unknown;           /* of those, not placeable (by cause: cs_sampler_unknown) */
-    uint64_t lost;              /* samples that the kernel or a full log dropped */
-    uint64_t map_records_lost;  /* MMAP, FORK, ... records lost: some images may have been missed */
-    uint64_t mappings_cut;      /* more than are remembered: of one process, or of all */
-    uint64_t images_cut;        /* mappings of files that are more than are remembered */
+    const char *driver;        /* "bpf", "ring", "timers" or "stops" */
+    uint64_t delivered;        /* samples that reached us */
+    uint64_t unknown;          /* of those, not placeable (by cause: cs_sampler_unknown) */
+    uint64_t lost;             /* samples that the kernel or a full log dropped */
+    uint64_t map_records_lost; /* MMAP, FORK, ... records lost: some images may have been missed */
+    uint64_t mappings_cut;     /* more than are remembered: of one process, or of all */
+    uint64_t images_cut;       /* mappings of files that are more than are remembered */
+    uint64_t unanswered; /* reads of memory and files that nobody served in time (store/base/foreign.h) */
     uint64_t image_conflicts;   /* images with another one's build-id and another owner: kept apart */
     uint64_t jit_cut;           /* processes that named more JIT code than is remembered */
     uint64_t entries;           /* table entries that were drained: delivered / entries = reduction */

@@ -41,6 +41,7 @@ static const struct shown {
     {"map_records_lost", "map records lost", "", 1, 0},
     {"mappings_cut", "mappings too many to keep", "", 1, 0},
     {"images_cut", "mappings of files too many to keep", "", 1, 0},
+    {"unanswered", "reads of memory and files that nobody served in time", "", 1, 0},
     {"image_conflicts", "images that claim another one's build-id", "", 1, 0},
     {"jit_cut", "processes with too many names of JIT code", "", 1, 0},
     {"merged", "merged to disk", "", 1, 0},

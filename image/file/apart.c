@@ -2,6 +2,7 @@
 #include "image/file/apart.h"
 #include "image/file/elf.h"
 #include "image/file/give_up_rights.h"
+#include "store/base/foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #define CHILD_BYTES (2UL << 30) /* of address space */
 #endif
 #define FAILED 255
+#define END_MS 50
 
 /* SIGPROF ends it; where that is ignored the limit of whole seconds does. */
 static bool limit(const struct cs_apart_bounds *most)
@@ -118,10 +120,9 @@ void cs_apart_end(struct cs_apart *apart)
 {
     if (!apart->pid)
         return;
-    if (apart->pid > 0) {
-        (void)kill(apart->pid, SIGKILL);
-        (void)waitpid(apart->pid, NULL, 0);
-    }
+    int status;
+    if (apart->pid > 0)
+        (void)cs_end_child(apart->pid, END_MS, &status, NULL);
     close_both(apart);
 }
 

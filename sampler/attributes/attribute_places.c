@@ -3,6 +3,7 @@
 #include "image/thread_variable.h"
 #include "sampler/attributes/process_context.h"
 #include "store/base/array.h"
+#include "store/base/foreign.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #define VARIABLE "otel_thread_ctx_v1"
 #define FIRST_LOOK_NS 5000000ULL /* doubled each time */
@@ -50,8 +50,7 @@ struct reader {
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 {
     struct reader *r = arg;
-    struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)addr, n};
-    return r->reads++ < READS_AT_ONCE && process_vm_readv(r->pid, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
+    return r->reads++ < READS_AT_ONCE && cs_foreign_memory(r->pid, addr, to, n);
 }
 
 /* ---- a process ---- */
@@ -80,7 +79,7 @@ static int find_variable(const char *proc, const struct cs_process_memory *memor
     unsigned n = 0;
     int rc = -ENOENT;
     snprintf(path, sizeof path, "%s/%d/maps", proc, (int)pid);
-    FILE *f = fopen(path, "re");
+    FILE *f = cs_foreign_proc(path);
     while (f && rc != 0 && n < MODULES_MAX && getline(&line, &capacity, f) > 0) {
         if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &start, &end, &offset,
                    &inode) != 4 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/attributes/process_context.h"
+#include "store/base/foreign.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ uint64_t cs_process_context_at(const char *proc, pid_t pid)
     size_t capacity = 0;
     uint64_t at = 0;
     snprintf(path, sizeof path, "%s/%d/maps", proc, (int)pid);
-    FILE *f = fopen(path, "re");
+    FILE *f = cs_foreign_proc(path);
     while (f && !at && getline(&line, &capacity, f) > 0) {
         int name = 0;
         if (sscanf(line, "%*x-%*x %*s %*x %*s %*u %n", &name) < 0 || name == 0)

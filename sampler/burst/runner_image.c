@@ -4,6 +4,7 @@
  * address space; so it is made an executable of a fixed address (ET_EXEC) here, and the kernel does it. */
 #include "sampler/burst/runner_image.h"
 #include "sampler/burst/wire.h"
+#include "store/base/foreign.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -55,7 +56,7 @@ static uint64_t draw_place(pid_t pid)
     for (unsigned i = 0; i < PLACES; i++)
         place[i] = LOWEST + place[i] % ((HIGHEST - LOWEST) / APART) * APART;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
+    FILE *maps = cs_foreign_proc(path);
     if (!maps)
         return 0;
     while (fgets(line, sizeof line, maps))

@@ -5,6 +5,7 @@
 #include "sampler/burst/runner_process.h"
 #include "sampler/burst/go_program.h"
 #include "sampler/burst/runner_image.h"
+#include "store/base/foreign.h"
 
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
@@ -27,6 +28,8 @@
 
 #define STOPPED_MAX_MS 100
 #define READY_MS 5000
+#define HUNG_POLLS 10 /* of 20 ms */
+#define END_MS 20
 #define CLOSE_MS 200
 #define REPLAYER_ENDS_MS 20 /* that of a runner that was killed */
 #define N_FDS (CS_BURST_FD_FIRST_FREE - CS_BURST_FD_CONTROL)
@@ -183,13 +186,18 @@ double cs_burst_runner_cpu_us(struct cs_burst_runner *runner)
     return runner->holder_us + runner->replayer_us;
 }
 
-/* The holder's end. Its time counts what it reaped; a replayer that it didn't dies just after it. */
-static int reap(struct cs_burst_runner *runner, int how)
+/* The holder's end, -EAGAIN while there is none. Its time counts what it reaped; a replayer that it didn't dies just after it. By
+ * force: one that hangs in the kernel (on a page that is never served) is left behind. */
+static int reap(struct cs_burst_runner *runner, bool by_force)
 {
     struct rusage used;
     int status = 0;
+    pid_t pid = runner->pid;
     (void)cs_burst_runner_cpu_us(runner);
-    pid_t pid = wait4(runner->pid, &status, how, &used);
+    if (by_force)
+        pid = cs_end_child(pid, END_MS, &status, &used) < 0 ? -1 : pid;
+    else
+        pid = wait4(pid, &status, WNOHANG, &used);
     if (pid == 0)
         return -EAGAIN;
     runner->pid = 0;
@@ -206,11 +214,35 @@ static int reap(struct cs_burst_runner *runner, int how)
     return status;
 }
 
+/* Does it wait in the kernel for something that isn't ours? */
+static bool hangs(const struct cs_burst_runner *runner)
+{
+    char path[32], line[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)runner->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    const char *state = n > 0 ? strrchr(line, ')') : NULL;
+    return state && state[1] == ' ' && state[2] == 'D';
+}
+
+/* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. How it ended. */
+static int end(struct cs_burst_runner *runner)
+{
+    for (uint64_t until = now_ms() + CLOSE_MS; now_ms() < until && !hangs(runner); usleep(500)) {
+        int status = reap(runner, false);
+        if (status != -EAGAIN)
+            return status;
+    }
+    return reap(runner, true);
+}
+
 /* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
 static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
 {
     uint64_t until = now_ms() + limit_ms, stopped_since = 0;
-    for (;;) {
+    for (unsigned hung = 0;;) {
         struct pollfd fd = {.fd = runner->control, .events = POLLIN};
         int n = poll(&fd, 1, 20);
         if (n > 0) {
@@ -222,8 +254,9 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
             stopped_since = 0;
         else if (!stopped_since)
             stopped_since = time;
-        bool stuck =
-            stopped_since && time - stopped_since > STOPPED_MAX_MS && !runner->shared->command.verify;
+        hung = hangs(runner) ? hung + 1 : 0;
+        bool stuck = hung == HUNG_POLLS || (stopped_since && time - stopped_since > STOPPED_MAX_MS &&
+                                            !runner->shared->command.verify);
         if (stuck || time > until) {
             kill(runner->pid, SIGKILL);
             return -ETIMEDOUT;
@@ -309,7 +342,7 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us
     int code = start(runner, err);
     int failed = code ? 0 : await(runner, 'r', READY_MS);
     if (failed < 0) {
-        int status = reap(runner, 0);
+        int status = end(runner);
         int exit = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
         code = cs_fail(err,
                        exit == CS_BURST_EXIT_GONE                           ? ESRCH
@@ -352,7 +385,7 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
     int failed =
         write(runner->control, &go, 1) != 1 ? -EPIPE : await(runner, 'd', command->timeout_ms + 10000ULL);
     if (failed < 0) {
-        int status = reap(runner, 0);
+        int status = end(runner);
         cs_fail(err, failed == -ETIMEDOUT ? ETIMEDOUT : EIO,
                 "the burst runner of process %d ended (status 0x%x)", (int)runner->target, (unsigned)status);
         return NULL;
@@ -371,16 +404,6 @@ pid_t cs_burst_runner_replayer(const struct cs_burst_runner *runner)
     return (pid_t)runner->shared->replayer;
 }
 
-/* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. */
-static void end(struct cs_burst_runner *runner)
-{
-    for (uint64_t until = now_ms() + CLOSE_MS; now_ms() < until; usleep(500))
-        if (reap(runner, WNOHANG) != -EAGAIN)
-            return;
-    kill(runner->pid, SIGKILL);
-    reap(runner, 0);
-}
-
 double cs_burst_runner_close(struct cs_burst_runner *runner)
 {
     if (!runner)
@@ -388,7 +411,7 @@ double cs_burst_runner_close(struct cs_burst_runner *runner)
     if (runner->control >= 0)
         close(runner->control); /* the runner reads the end and leaves */
     if (runner->pid > 0)
-        end(runner);
+        (void)end(runner);
     double us = runner->holder_us + runner->replayer_us;
     if (runner->shared != MAP_FAILED)
         munmap(runner->shared, sizeof *runner->shared);

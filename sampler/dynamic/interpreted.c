@@ -2,11 +2,12 @@
 #include "sampler/dynamic/interpreted.h"
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jit_methods.h"
+#include "store/base/foreign.h"
+#include "store/base/hash_seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -115,8 +116,7 @@ int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_pl
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t n)
 {
-    struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)addr, n};
-    return process_vm_readv(*(const pid_t *)arg, &ours, 1, &theirs, 1, 0) == (ssize_t)n;
+    return cs_foreign_memory(*(const pid_t *)arg, addr, to, n);
 }
 
 /* Where in `path` the folder of Python's own library begins ("/usr/lib/python3.11/": at "python3.11/"), NULL: nowhere. */
@@ -151,7 +151,7 @@ static bool is_new(struct cs_interpreted *it, uint64_t offset)
         memset(it->named, 0, SLOTS * sizeof *it->named);
         it->n_named = 0;
     }
-    for (uint64_t at = offset >> CS_JIT_METHOD_BITS;; at++) {
+    for (uint64_t at = offset * cs_hash_seed >> 32;; at++) {
         uint64_t *named = &it->named[at & (SLOTS - 1)];
         if (*named == offset)
             return false;
@@ -200,7 +200,7 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
 static struct seen *slot_of(struct seen *table, unsigned number, pid_t pid, uint64_t code)
 {
     uint64_t key[2] = {code, (uint64_t)number << 32 | (uint32_t)pid};
-    for (uint64_t at = XXH3_64bits(key, sizeof key);; at++) {
+    for (uint64_t at = XXH3_64bits_withSeed(key, sizeof key, cs_hash_seed);; at++) {
         struct seen *seen = &table[at & (SLOTS - 1)];
         if (!seen->code || (seen->code == code && seen->pid == (uint32_t)pid && seen->number == number))
             return seen;

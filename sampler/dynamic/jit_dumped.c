@@ -6,6 +6,7 @@
 #include "sampler/dynamic/jitdump.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/base/regular_file.h"
+#include "store/base/hash_seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ struct reading {
 
 static uint32_t *slot_of(const struct reading *r, uint64_t start)
 {
-    size_t i = XXH3_64bits(&start, sizeof start) & (r->n_slots - 1);
+    size_t i = XXH3_64bits_withSeed(&start, sizeof start, cs_hash_seed) & (r->n_slots - 1);
     while (r->slots[i] && r->methods->at[r->slots[i] - 1].start != start)
         i = (i + 1) & (r->n_slots - 1);
     return &r->slots[i];

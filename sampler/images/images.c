@@ -6,6 +6,8 @@
 #include "sampler/images/images.h"
 #include "sampler/images/file_owner.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "store/base/foreign.h"
+#include "store/base/hash_seed.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -50,7 +52,7 @@ struct cs_images {
 
 static struct alias **bucket_of(struct cs_images *images, const char *key)
 {
-    return &images->buckets[XXH3_64bits(key, strlen(key)) % BUCKETS];
+    return &images->buckets[XXH3_64bits_withSeed(key, strlen(key), cs_hash_seed) % BUCKETS];
 }
 
 static struct alias *alias_of(struct cs_images *images, const char *key)
@@ -207,20 +209,18 @@ int cs_images_reopen(const struct cs_images *images, const struct cs_mapped_imag
 }
 
 /* The path by which we see the file: another one than its process, where that has a root of its own. */
-static const char *own_path(int fd, const char *path, char *own, size_t size)
+static const char *own_path(int fd, const struct stat *its, const char *path, char *own, size_t size)
 {
     char link[64];
-    struct stat ours, its;
-    if (stat(path, &ours) == 0 && fstat(fd, &its) == 0 && ours.st_ino == its.st_ino &&
-        ours.st_dev == its.st_dev)
+    struct stat ours;
+    if (cs_stat_beneath(NULL, path, &ours) == 0 && ours.st_ino == its->st_ino && ours.st_dev == its->st_dev)
         return path;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, own, size - 1);
     if (n <= 0 || (size_t)n >= size - 1)
         return path;
     own[n] = '\0';
-    return stat(own, &ours) == 0 && fstat(fd, &its) == 0 && ours.st_ino == its.st_ino &&
-                   ours.st_dev == its.st_dev
+    return cs_stat_beneath(NULL, own, &ours) == 0 && ours.st_ino == its->st_ino && ours.st_dev == its->st_dev
                ? own
                : path;
 }
@@ -229,7 +229,7 @@ static const char *own_path(int fd, const char *path, char *own, size_t size)
 
 static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_mapped_file *file)
 {
-    char path[64], key[64], id[CS_IMAGE_ID_MAX];
+    char key[64], id[CS_IMAGE_ID_MAX];
     struct cs_image_segments layout = {.is_elf = false};
     bool wide = file->start > UINT32_MAX;
     snprintf(key, sizeof key, "[vdso] %d", wide);
@@ -238,19 +238,13 @@ static struct cs_mapped_image *vdso(struct cs_images *images, const struct cs_ma
         return image;
     uint64_t start = file->start;
     size_t size = file->end - file->start < VDSO_BYTES_MAX ? file->end - file->start : VDSO_BYTES_MAX;
-    snprintf(path, sizeof path, "%s/%d/mem", images->proc, (int)file->pid);
-    if (wide) { /* all 64-bit ones of a machine are the same, and nobody but us has written to ours */
+    /* All 64-bit ones of a machine are the same, and nobody but us has written to ours. */
+    if (wide)
         start = getauxval(AT_SYSINFO_EHDR);
-        snprintf(path, sizeof path, "/proc/self/mem");
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = fd >= 0 ? malloc(size) : NULL;
-    ssize_t got = bytes ? pread(fd, bytes, size, (off_t)start) : -1;
-    if (got > 0)
-        cs_image_segments_of_memory(&layout, bytes, (size_t)got);
+    char *bytes = malloc(size);
+    if (bytes && cs_foreign_memory(wide ? getpid() : file->pid, start, bytes, size))
+        cs_image_segments_of_memory(&layout, bytes, size);
     free(bytes);
-    if (fd >= 0)
-        close(fd);
     if (layout.build_id[0])
         snprintf(id, sizeof id, "%s", layout.build_id);
     else
@@ -279,7 +273,7 @@ static bool still_there(const struct cs_images *images, const struct cs_mapped_f
     char root[300];
     struct stat st;
     snprintf(root, sizeof root, "%s/%d/root", images->proc, (int)file->pid);
-    return (cs_stat_beneath(root, file->path, &st) == 0 || stat(file->path, &st) == 0) &&
+    return (cs_stat_beneath(root, file->path, &st) == 0 || cs_stat_beneath(NULL, file->path, &st) == 0) &&
            cs_file_version_is(version, &st);
 }
 
@@ -321,8 +315,8 @@ static struct cs_mapped_image *image_of_open(struct cs_images *images, int fd, c
     snprintf(known, sizeof known, "i%s", id);
     struct cs_mapped_image *image = find(images, known); /* met under another name */
     if (!image) {
-        image =
-            add(images, known, CS_IMAGE_ELF, id, own_path(fd, seen_path, own, sizeof own), layout->build_id);
+        image = add(images, known, CS_IMAGE_ELF, id, own_path(fd, st, seen_path, own, sizeof own),
+                    layout->build_id);
         if (image) {
             image->layout = *layout;
             note_conflict(images, image);

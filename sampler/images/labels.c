@@ -2,6 +2,7 @@
 /* Label texts, numbered as they come. */
 #include "sampler/images/labels.h"
 #include "store/store.h"
+#include "store/base/hash_seed.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ uint32_t cs_labels_number_within(struct cs_labels *labels, const char *text, uin
     size_t size = strlen(text) + 1;
     if (size == 1)
         return 0;
-    struct label **bucket = &labels->buckets[XXH3_64bits(text, size) % BUCKETS];
+    struct label **bucket = &labels->buckets[XXH3_64bits_withSeed(text, size, cs_hash_seed) % BUCKETS];
     for (struct label *l = *bucket; l; l = l->next)
         if (strcmp(l->text, text) == 0)
             return l->number;

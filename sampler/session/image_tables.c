@@ -3,8 +3,8 @@
 #include "image/unwind/child.h"
 #include "image/unwind/template.h"
 #include "store/base/array.h"
+#include "store/base/foreign.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -100,19 +100,11 @@ static struct kept *of_image(struct cs_image_tables *t, unsigned index)
 /* A copy in a file: the process's; of one that has ended ours, which is the same for all of 64 bits. -ENOENT: there is none. */
 static int copy_vdso(pid_t pid, uint64_t start, uint64_t end)
 {
-    char path[64], bytes[VDSO_BYTES_MAX];
+    char bytes[VDSO_BYTES_MAX];
     size_t n = end - start < VDSO_BYTES_MAX ? end - start : VDSO_BYTES_MAX;
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool read = fd >= 0 && pread(fd, bytes, n, (off_t)start) == (ssize_t)n;
-    if (fd >= 0)
-        close(fd);
-    unsigned long own = read || start <= UINT32_MAX ? 0 : getauxval(AT_SYSINFO_EHDR);
-    fd = own ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        read = pread(fd, bytes, n, (off_t)own) == (ssize_t)n;
-        close(fd);
-    }
+    unsigned long own = start <= UINT32_MAX ? 0 : getauxval(AT_SYSINFO_EHDR);
+    bool read =
+        cs_foreign_memory(pid, start, bytes, n) || (own && cs_foreign_memory(getpid(), own, bytes, n));
     return read ? cs_unwind_child_file(bytes, n) : -ENOENT;
 }
 

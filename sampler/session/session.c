@@ -6,6 +6,7 @@
 #include "sampler/session/other_rights.h"
 #include "sampler/session/reopen.h"
 #include "sampler/timers/timers.h"
+#include "store/base/foreign.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -294,6 +295,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         return cs_fail(err, ENOMEM, "out of memory for the sampler");
     s->config = *config;
     s->keep_ns = config->resolve_ms ? config->resolve_ms * 1000000ULL : KEEP_NS;
+    cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
     s->target.pidfd = -1;
     s->target.command =
         (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
@@ -509,6 +511,7 @@ void cs_sampler_close(struct cs_sampler *s)
 {
     if (!s)
         return;
+    cs_foreign_limit(0);
     cs_session_events_close(&s->events);
     cs_sideband_close(s->sideband);
     cs_session_profiles_close(s->profiles);

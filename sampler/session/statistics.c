@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session tells about itself, and what other threads may ask it. */
 #include "sampler/session/session.h"
+#include "store/base/foreign.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,6 +28,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .map_records_lost = cs_sideband_lost(s->sideband),
         .mappings_cut = cs_maps_cut(s->places.maps),
         .images_cut = cs_images_cut(s->places.images),
+        .unanswered = cs_foreign_unanswered(),
         .image_conflicts = cs_images_conflicts(s->places.images, latest),
         .jit_cut = s->places.jit ? cs_jit_cut(s->places.jit) : 0,
         .merged = s->accounts.merged,

@@ -11,6 +11,9 @@
  *   delimited     CSV fields and JSON strings
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose
+ *   hash_seed     what nobody knows of our tables
+ *   foreign       calls that a stranger may leave unanswered, made by a helper
+ *   foreign_worker  what that helper does
  *   kept_lines    a row of source lines, as it lies in a file
  *   cache         what can be worked out again, by a key
  *   map           from a key to its index in an array

@@ -8,9 +8,12 @@
  *         ;
  *     if (i == CS_MAP_NONE && cs_map_add(&map, hash, n) == 0) array[n++] = key;
  *
- * Keys come from hostile files too: cs_map_text is XXH3, whose collisions cost time only. */
+ * Keys come from strangers, too: where a key lies depends on a number that nobody knows (hash_seed.h), so that nobody can choose
+ * keys that meet. */
 #ifndef CS_STORE_BASE_MAP_H
 #define CS_STORE_BASE_MAP_H
+
+#include "store/base/hash_seed.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -30,17 +33,23 @@ struct cs_map {
 
 static inline uint64_t cs_map_text(const char *text)
 {
-    return XXH3_64bits(text, strlen(text));
+    return XXH3_64bits_withSeed(text, strlen(text), cs_hash_seed);
+}
+
+static inline uint32_t cs_map_mixed(uint64_t hash)
+{
+    return (uint32_t)(hash * cs_hash_seed >> 32);
 }
 
 /* The next index whose key may be the one of `hash`; *step is 0 at first. CS_MAP_NONE: there are no more. */
 static inline uint32_t cs_map_next(const struct cs_map *map, uint64_t hash, size_t *step)
 {
+    const uint32_t mixed = cs_map_mixed(hash);
     for (size_t mask = map->n_slots - 1; map->n_slots;) {
-        const struct cs_map_slot *slot = &map->slots[((uint32_t)hash + (*step)++) & mask];
+        const struct cs_map_slot *slot = &map->slots[(mixed + (*step)++) & mask];
         if (!slot->number)
             break;
-        if (slot->hash == (uint32_t)hash)
+        if (slot->hash == mixed)
             return slot->number - 1;
     }
     return CS_MAP_NONE;
@@ -67,7 +76,7 @@ static inline int cs_map_add(struct cs_map *map, uint64_t hash, uint32_t index)
         free(map->slots);
         *map = more;
     }
-    cs_map_put(map, (uint32_t)hash, index + 1);
+    cs_map_put(map, cs_map_mixed(hash), index + 1);
     map->n++;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "store/table/table.h"
 
 #include "store/table/dictionary.h"
+#include "store/base/hash_seed.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -27,9 +28,10 @@ struct cs_table {
 
 static uint64_t hash(const uint64_t *row, unsigned n_keys)
 {
-    uint64_t h = 0x9e3779b97f4a7c15ull;
+    const uint64_t secret = cs_hash_seed;
+    uint64_t h = secret;
     for (unsigned k = 0; k < n_keys; k++) {
-        h = (h ^ row[k]) * 0xd6e8feb86659fd93ull;
+        h = (h ^ row[k]) * secret;
         h ^= h >> 32;
     }
     return h * 0xd6e8feb86659fd93ull;
