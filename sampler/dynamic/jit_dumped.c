@@ -5,8 +5,8 @@
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jitdump.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "store/base/regular_file.h"
 #include "store/base/hash_seed.h"
+#include "store/base/regular_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

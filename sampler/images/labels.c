@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Label texts, numbered as they come. */
 #include "sampler/images/labels.h"
-#include "store/store.h"
 #include "store/base/hash_seed.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 #include <stdio.h>

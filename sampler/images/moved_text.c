@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/moved_text.h"
+#include "store/base/foreign.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,26 +24,21 @@ static bool is_code(const struct cs_image_segments *layout, uint64_t pgoff)
 bool cs_text_was_moved(const struct cs_images *images, const struct cs_mapped_image *image,
                        const struct cs_mapped_file *beside, uint64_t start, uint64_t end, uint64_t pgoff)
 {
-    char path[64];
     unsigned alike = 0, told = 0;
     if (image->image.kind != CS_IMAGE_ELF || !image->placeable || !image->layout.is_elf ||
         !is_code(&image->layout, pgoff))
         return false;
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)beside->pid);
-    int memory = open(path, O_RDONLY | O_CLOEXEC);
-    int file = memory >= 0 ? cs_images_reopen(images, image, beside->pid, beside->start, beside->end) : -1;
+    int file = cs_images_reopen(images, image, beside->pid, beside->start, beside->end);
     for (unsigned i = 0; file >= 0 && i < PROBES; i++) {
         char there[PROBE_BYTES], here[PROBE_BYTES];
         const uint64_t at = (end - start) / PROBES * i;
         if (!is_code(&image->layout, pgoff + at) ||
-            pread(memory, there, sizeof there, (off_t)(start + at)) != sizeof there ||
+            !cs_foreign_memory(beside->pid, start + at, there, sizeof there) ||
             pread(file, here, sizeof here, (off_t)(pgoff + at)) != sizeof here)
             continue;
         told++;
         alike += memcmp(there, here, sizeof here) == 0;
     }
-    if (memory >= 0)
-        close(memory);
     if (file >= 0)
         close(file);
     return told > 0 && alike * PROBES >= told * ALIKE_MIN;

@@ -196,14 +196,8 @@ static const struct made *made_at(struct cs_image_tables *t, pid_t pid, uint64_t
     for (unsigned i = 0; i < MADE; i++)
         if (t->made[i].pid == pid && t->made[i].start == start && t->made[i].end == end)
             return &t->made[i];
-    char path[64];
     uint8_t bytes[CS_TEMPLATE_BYTES];
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd >= 0 ? pread(fd, bytes, sizeof bytes, (off_t)start) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (got != sizeof bytes)
+    if (!cs_foreign_memory(pid, start, bytes, sizeof bytes))
         return NULL; /* it has ended */
     struct made *m = &t->made[t->n_made++ % MADE];
     *m = (struct made){pid, cs_template_cfa(bytes, sizeof bytes), start, end};

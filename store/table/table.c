@@ -5,8 +5,8 @@
  * when another is added: most tables are only read. */
 #include "store/table/table.h"
 
-#include "store/table/dictionary.h"
 #include "store/base/hash_seed.h"
+#include "store/table/dictionary.h"
 
 #include <errno.h>
 #include <stdbool.h>
