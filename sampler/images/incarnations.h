@@ -26,6 +26,7 @@ struct cs_incarnation {
     bool user_known;
     uid_t user;   /* asked for when it makes code */
     bool has_jit; /* it has code without a file */
+    bool lasts;   /* CS_LABEL_LASTING: the label is its own, not its command's */
 };
 
 struct cs_incarnation_end {

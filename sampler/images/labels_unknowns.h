@@ -10,7 +10,8 @@ enum cs_label {
     CS_LABEL_CGROUP,
     CS_LABEL_THREAD,
     CS_LABEL_CONTAINER,
-    CS_LABEL_ATTRIBUTE /* of OpenTelemetry's thread context */
+    CS_LABEL_ATTRIBUTE, /* of OpenTelemetry's thread context */
+    CS_LABEL_LASTING    /* the process where it runs for 2 s, else the command */
 };
 
 /* Offsets in the image "[unknown]". A lookup that fails returns -(1 + cause). */

@@ -14,9 +14,10 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
-#define MAPPINGS_MAX 400000 /* of all processes: 22 MB */
-#define MAPPINGS_ALWAYS 256 /* that a process may have even then */
-#define NEW_JIT_MAX 32      /* processes that are told of between two looks */
+#define MAPPINGS_MAX 400000      /* of all processes: 22 MB */
+#define MAPPINGS_ALWAYS 256      /* that a process may have even then */
+#define NEW_JIT_MAX 32           /* processes that are told of between two looks */
+#define LASTING_NS 2000000000ull /* CS_LABEL_LASTING: younger ones are their command's */
 
 struct cs_maps {
     struct cs_images *images;
@@ -141,15 +142,22 @@ void cs_maps_batch(struct cs_maps *maps, bool begins)
         cs_incarnations_publish(&maps->all);
 }
 
+static uint32_t process_label(struct cs_maps *maps, pid_t pid, const char *comm)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%s-%d", comm, (int)pid);
+    return cs_labels_number(maps->labels, text);
+}
+
 static uint32_t label_for(struct cs_maps *maps, pid_t pid, const char *comm, uint32_t inherited)
 {
     char text[4200];
     switch (maps->label) {
     case CS_LABEL_COMMAND:
+    case CS_LABEL_LASTING: /* until `lasts` is set */
         return cs_labels_number(maps->labels, comm);
     case CS_LABEL_PROCESS:
-        snprintf(text, sizeof text, "%s-%d", comm, (int)pid);
-        return cs_labels_number(maps->labels, text);
+        return process_label(maps, pid, comm);
     case CS_LABEL_CGROUP:
         cs_labels_cgroup_of(maps->proc, pid, text, sizeof text);
         return text[0] ? cs_labels_number(maps->labels, text) : inherited;
@@ -201,6 +209,23 @@ uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid)
     return cs_labels_number(maps->labels, text);
 }
 
+static void note_lasting(struct cs_maps *maps, struct cs_incarnation *i, uint64_t now_ns)
+{
+    if (i->lasts || !i->label || now_ns < i->start_ns || now_ns - i->start_ns < LASTING_NS)
+        return;
+    i->lasts = true;
+    __atomic_store_n(&i->label, process_label(maps, i->pid, cs_labels_text(maps->labels, i->label)),
+                     __ATOMIC_RELAXED);
+}
+
+void cs_maps_note_lasting(struct cs_maps *maps, uint64_t now_ns)
+{
+    for (unsigned b = 0; maps->label == CS_LABEL_LASTING && b < CS_INCARNATION_BUCKETS; b++)
+        for (struct cs_incarnation *i = maps->all.buckets[b]; i; i = i->next)
+            if (!i->ending)
+                note_lasting(maps, i, now_ns);
+}
+
 static void note_jit(struct cs_maps *maps, struct cs_incarnation *i)
 {
     i->has_jit = true;
@@ -233,7 +258,7 @@ int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns
         space->references++;
         const char *text = cs_labels_text(maps->labels, label);
         const char *dash = strrchr(text, '-');
-        if (maps->label == CS_LABEL_PROCESS && dash) {
+        if ((maps->label == CS_LABEL_PROCESS || from->lasts) && dash) {
             char comm[64];
             snprintf(comm, sizeof comm, "%.*s", (int)(dash - text), text);
             label = label_for(maps, pid, comm, 0);
@@ -259,13 +284,18 @@ int cs_maps_comm(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t tim
 {
     struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, time_ns);
     if (i && maps->label != CS_LABEL_CGROUP && maps->label != CS_LABEL_CONTAINER)
-        __atomic_store_n(&i->label, label_for(maps, pid, comm, i->label), __ATOMIC_RELAXED);
+        __atomic_store_n(&i->label,
+                         i->lasts ? process_label(maps, pid, comm) : label_for(maps, pid, comm, i->label),
+                         __ATOMIC_RELAXED);
     return 0;
 }
 
 int cs_maps_exit(struct cs_maps *maps, pid_t pid, uint64_t time_ns)
 {
-    return cs_incarnation_end(&maps->all, cs_incarnation_at(&maps->all, pid, time_ns), time_ns);
+    struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, time_ns);
+    if (i && maps->label == CS_LABEL_LASTING)
+        note_lasting(maps, i, time_ns);
+    return cs_incarnation_end(&maps->all, i, time_ns);
 }
 
 static bool is_anonymous(const char *path)

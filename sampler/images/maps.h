@@ -48,6 +48,8 @@ void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char
 void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid);
 /* Whose a thread is, 0 = nobody knows; its label. */
 pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid);
+/* With CS_LABEL_LASTING: processes that run at `now_ns` for 2 s have labels of their own. Before samples are placed. */
+void cs_maps_note_lasting(struct cs_maps *maps, uint64_t now_ns);
 /* The label of any text; "(others)" for new ones where there are `most`. */
 uint32_t cs_maps_text_label(struct cs_maps *maps, const char *text, uint32_t most);
 uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid);

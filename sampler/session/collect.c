@@ -240,6 +240,7 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
     make_up_for_lost(s, how, line);
+    cs_maps_note_lasting(s->places.maps, line);
     tell_conflicts(s, how);
     cs_session_places_meet(&s->places);
     if (s->chains) /* again, up to the line: the name of a function comes before it is placed, with who called it */

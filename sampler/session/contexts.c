@@ -172,7 +172,8 @@ int cs_session_contexts_merge(struct cs_session_contexts *c, struct cs_store *st
                               const struct cs_session_profiles_times *times,
                               const struct cs_session_profiles_merging *with, struct cs_error *err)
 {
-    for (size_t i = 0; i < c->trees.n; i++) { /* by number: `between` may add trees */
+    const size_t n = c->trees.n;
+    for (size_t i = 0; i < n; i++) { /* by number: `between` may add trees */
         if (!c->trees.at[i].nodes)
             continue;
         int rc = merge_tree(c, &c->trees.at[i], store, times, with, err);

@@ -11,8 +11,8 @@ struct profile {
     const struct cs_mapped_image *image; /* NULL = free slot */
     unsigned event;
     uint32_t label;
-    struct cs_table *table; /* NULL = nothing since the last merge */
-    uint64_t samples;
+    struct cs_table *table;  /* NULL = nothing since the last merge */
+    uint64_t samples, round; /* the merge that follows its first sample */
 };
 
 struct cs_session_profiles {
@@ -21,7 +21,7 @@ struct cs_session_profiles {
     struct profile *slots;
     size_t n, capacity; /* room: power of two */
     struct profile *last;
-    uint64_t pending;
+    uint64_t pending, round;
 };
 
 static size_t home(const struct cs_session_profiles *p, const struct profile *like)
@@ -73,8 +73,10 @@ static struct profile *profile_of(struct cs_session_profiles *p, const struct pr
         *found = *like;
         p->n++;
     }
-    if (!found->table)
+    if (!found->table) {
         found->table = cs_table_open(&cs_schema_points);
+        found->round = p->round;
+    }
     if (!found->table)
         return NULL;
     p->last = found;
@@ -111,13 +113,14 @@ int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *st
                               struct cs_error *err)
 {
     size_t capacity = p->capacity;
+    const uint64_t round = p->round++;
     for (size_t i = 0; i < p->capacity; i++) {
         if (capacity != p->capacity) { /* grown meanwhile: all have moved */
             capacity = p->capacity;
             i = 0;
         }
         struct profile *profile = &p->slots[i];
-        if (!profile->image || !profile->table)
+        if (!profile->image || !profile->table || profile->round > round)
             continue;
         const struct cs_event *event = &p->events[profile->event];
         const struct cs_session_profiles_times *t = &times[profile->event];

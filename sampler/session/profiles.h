@@ -32,7 +32,8 @@ uint64_t cs_session_profiles_pending(const struct cs_session_profiles *profiles)
 
 /* Merges all into the store's epoch. Stops at the first failure, keeping the rest. `merged` counts the
  * samples (of points) that went. Each profile is synced to disk, so it takes long: `between` is called after
- * each and may add samples, which stay for the next merge if their profile is done. */
+ * each and may add samples, which stay for the next merge if their profile is done or new: whoever makes ever new
+ * ones doesn't make a merge endless. */
 struct cs_session_profiles_merging {
     const char *(*label)(void *arg, uint32_t number);
     void (*between)(void *arg);

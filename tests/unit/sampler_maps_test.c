@@ -398,6 +398,38 @@ static void labels_follow_the_command(void **state)
     end(&f);
 }
 
+static const char *label_at(const struct fixture *f, pid_t pid, uint64_t time_ns)
+{
+    return cs_maps_label(f->maps, cs_maps_label_of(f->maps, pid, time_ns));
+}
+
+static void a_process_that_lasts_has_a_label_of_its_own_and_brief_ones_share_their_commands(void **state)
+{
+    (void)state;
+    const uint64_t second = 1000000000;
+    struct fixture f = begin(CS_LABEL_LASTING);
+    for (pid_t pid = 10; pid < 13; pid++) {
+        cs_maps_fork(f.maps, pid, 1, second);
+        cs_maps_exec(f.maps, pid, "a-b", second);
+    }
+    cs_maps_exit(f.maps, 10, 2 * second);
+    cs_maps_note_lasting(f.maps, 2 * second);
+    for (pid_t pid = 10; pid < 13; pid++)
+        assert_string_equal(label_at(&f, pid, 2 * second), "a-b");
+    cs_maps_exit(f.maps, 11, 3 * second); /* between two looks */
+    cs_maps_note_lasting(f.maps, 3 * second);
+    assert_string_equal(label_at(&f, 10, 2 * second), "a-b");
+    assert_string_equal(label_at(&f, 11, 2 * second), "a-b-11");
+    assert_string_equal(label_at(&f, 12, 2 * second), "a-b-12");
+    cs_maps_fork(f.maps, 13, 12, 3 * second);
+    assert_string_equal(label_at(&f, 13, 3 * second), "a-b");
+    cs_maps_comm(f.maps, 12, "c", 3 * second);
+    cs_maps_comm(f.maps, 13, "d", 3 * second);
+    assert_string_equal(label_at(&f, 12, 4 * second), "c-12");
+    assert_string_equal(label_at(&f, 13, 4 * second), "d");
+    end(&f);
+}
+
 struct reader {
     struct fixture *f;
     bool stop;
@@ -461,6 +493,7 @@ int main(void)
         cmocka_unit_test(cgroups_that_only_end_differently_stay_apart),
         cmocka_unit_test(a_label_that_fits_is_kept_and_one_is_cut_between_characters),
         cmocka_unit_test(labels_follow_the_command),
+        cmocka_unit_test(a_process_that_lasts_has_a_label_of_its_own_and_brief_ones_share_their_commands),
         cmocka_unit_test(readers_on_other_threads_never_see_what_was_freed),
         cmocka_unit_test(ever_new_files_are_remembered_up_to_a_bound_and_the_rest_is_counted),
     };
