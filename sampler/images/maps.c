@@ -14,10 +14,11 @@
 #include <unistd.h>
 #include <urcu-bp.h>
 
-#define MAPPINGS_MAX 400000      /* of all processes: 22 MB */
-#define MAPPINGS_ALWAYS 256      /* that a process may have even then */
-#define NEW_JIT_MAX 32           /* processes that are told of between two looks */
-#define LASTING_NS 2000000000ull /* CS_LABEL_LASTING: younger ones are their command's */
+#define MAPPINGS_MAX 400000         /* of all processes: 22 MB */
+#define MAPPINGS_ALWAYS 256         /* that a process may have even then */
+#define NEW_JIT_MAX 32              /* processes that are told of between two looks */
+#define LASTING_NS 2000000000ull    /* CS_LABEL_LASTING: younger ones are their command's */
+#define LOOKS_APART_NS 500000000ull /* at the age of all of them */
 
 struct cs_maps {
     struct cs_images *images;
@@ -30,7 +31,8 @@ struct cs_maps {
     uint64_t born, forks; /* threads and processes that began, by the records */
     uint64_t cut;         /* records of mappings that were too many to keep */
     uint64_t replaced_ns; /* when one image last took the place of another */
-    uint64_t horizon_ns;  /* no sample from before it will be asked about */
+    uint64_t lasting_noted_ns;
+    uint64_t horizon_ns; /* no sample from before it will be asked about */
     struct cs_jit_process new_jit[NEW_JIT_MAX];
     unsigned n_new_jit;
 };
@@ -220,7 +222,10 @@ static void note_lasting(struct cs_maps *maps, struct cs_incarnation *i, uint64_
 
 void cs_maps_note_lasting(struct cs_maps *maps, uint64_t now_ns)
 {
-    for (unsigned b = 0; maps->label == CS_LABEL_LASTING && b < CS_INCARNATION_BUCKETS; b++)
+    if (maps->label != CS_LABEL_LASTING || now_ns < maps->lasting_noted_ns + LOOKS_APART_NS)
+        return;
+    maps->lasting_noted_ns = now_ns;
+    for (unsigned b = 0; b < CS_INCARNATION_BUCKETS; b++)
         for (struct cs_incarnation *i = maps->all.buckets[b]; i; i = i->next)
             if (!i->ending)
                 note_lasting(maps, i, now_ns);
