@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A lint of words: what a person reads, held against the rules of CONTRIBUTING.md, "How it should read".
+"""A lint of words: what a person reads, held against the rules of CONTRIBUTING.md, "Words".
 
 Looks at sentences of the manual (docs/, README.md and their like, without docs/lab), at the text of --help and man pages, and at the
 first comment of each C file. Prints FILE: WHAT: SENTENCE for each finding and exits 1 if there is one.
