@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds the code against the audit in docs/security.md ("Every place that reads a stranger"): a call that reads or writes by PID, by
+"""Holds the code against the audit in docs/security-tests.md ("Every place that reads a stranger"): a call that reads or writes by PID, by
 a stranger's path or through a stranger's file is made only in the files that its row names. Prints what is wrong; exit 1 then."""
 import re, subprocess, sys
 
@@ -26,8 +26,8 @@ def rows(text):
 
 
 def main():
-    audit = rows(open("docs/security.md").read())
-    wrong = [f"docs/security.md: no row for {name}" for name in CALLS if name not in audit]
+    audit = rows(open("docs/security-tests.md").read())
+    wrong = [f"docs/security-tests.md: no row for {name}" for name in CALLS if name not in audit]
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{f}/*.[ch]" for f in FOLDERS)],
                            capture_output=True, text=True, check=True).stdout.split()
     makes = {name: set() for name in CALLS}
@@ -41,8 +41,8 @@ def main():
                 makes[name].add(path)
     for name in CALLS:
         named = audit.get(name, set())
-        wrong += [f"{path}: a call of the kind `{name}` that the audit in docs/security.md doesn't name; use store/base/foreign.h" for path in sorted(makes[name] - named)]
-        wrong += [f"docs/security.md: {path} makes no call of the kind `{name}`" for path in sorted(named - makes[name])]
+        wrong += [f"{path}: a call of the kind `{name}` that the audit in docs/security-tests.md doesn't name; use store/base/foreign.h" for path in sorted(makes[name] - named)]
+        wrong += [f"docs/security-tests.md: {path} makes no call of the kind `{name}`" for path in sorted(named - makes[name])]
     print("\n".join(wrong), end="\n" if wrong else "")
     return bool(wrong) or not files
 

@@ -8,7 +8,7 @@ python3 tests/rooms.py
 python3 tests/foreign_calls.py
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-git ls-files -co --exclude-standard '*.c' '*.h' ARCHITECTURE.md docs/security.md tests/rooms.py tests/foreign_calls.py | xargs cp --parents -t "$scratch"
+git ls-files -co --exclude-standard '*.c' '*.h' ARCHITECTURE.md docs/security-tests.md tests/rooms.py tests/foreign_calls.py | xargs cp --parents -t "$scratch"
 cd "$scratch"
 git init -q . && git add -A
 breaks() { # what, file, line to add at its end

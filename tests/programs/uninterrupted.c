@@ -3,7 +3,7 @@
  * short count, no signal that nobody sent. Its threads work for a moment, so that bursts find them, then wait.
  * usage: uninterrupted SECONDS [ignores|to-all|deaf|handles]
  *   ignores  signals that do nothing are sent to its threads all the time; nothing is handed over, because a
- *            thread that is traced just then returns a short count (docs/security.md, what isn't safe yet)
+ *            thread that is traced just then returns a short count (docs/security-model.md, what isn't safe yet)
  *   to-all   the same, but what is sent is one signal that it ignores, to all of it, whose first thread works
  *   deaf     its threads block every signal
  *   handles  it handles those that are else thrown away (SIGURG, SIGWINCH, SIGCHLD), and counts them
@@ -72,7 +72,7 @@ static void work(void)
     } while (0)
 
 /* A child that ends while the thread that forked it is stopped, and that was forked since that was decided, wakes another thread
- * (docs/security.md, what isn't safe yet). In 60 runs under a load of 15 to 40 none was seen: one is let pass. */
+ * (docs/security-model.md, what isn't safe yet). In 60 runs under a load of 15 to 40 none was seen: one is let pass. */
 static bool is_for_child(const char *what, long result, int code)
 {
     return has_children && !strncmp(what, "sigtimedwait", 12) && result == -1 && code == EINTR &&
