@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bins as rows and bars, and which counter or tag a name means. */
 #include "cli/observe/observed_source.h"
+#include "cli/observe/series.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -83,9 +84,9 @@ static void a_counter_or_tag_is_found_by_its_name(void **state)
     (void)state;
     struct cs_sink sink = {.n_counters = 2, .n_tags = 1};
     struct observed o = {.sink = &sink, .counters = {"cycles", "misses"}, .tags = {"phase"}};
-    assert_int_equal(observed_counter(&o, NULL), 0);
-    assert_int_equal(observed_counter(&o, "misses"), 1);
-    assert_int_equal(observed_counter(&o, "phase"), -1);
+    assert_int_equal(series_find(&o, NULL), 0);
+    assert_int_equal(series_find(&o, "misses"), 1);
+    assert_int_equal(series_find(&o, "phase"), -1);
     assert_int_equal(observed_tag(&o, "phase"), 0);
     assert_int_equal(observed_tag(&o, "work"), -1);
 }
