@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/interpreter/interpreter.h"
-#include "image/file/apart.h"
 #include "image/file/elf.h"
 #include "store/base/regular_file.h"
 
@@ -114,33 +113,29 @@ static int find(const struct elf_file *file, int memory)
     return cs_apart_write(memory, &told, sizeof told) ? FOUND : FAILED;
 }
 
-static int ask_child(int fd, struct told *told)
+int cs_interpreter_ask(struct cs_apart *child, int fd)
 {
-    struct cs_apart child = {0};
-    int code = 0, rc = cs_apart_start(&child, fd, &(struct cs_apart_bounds){sizeof *told, CPU_MS}, find);
-    if (rc < 0)
-        return rc;
-    (void)cs_apart_wait(&child, WAIT_NS);
-    rc = cs_apart_done(&child, &code);
+    return cs_apart_start(child, fd, &(struct cs_apart_bounds){sizeof(struct told), CPU_MS}, find);
+}
+
+static int take_told(struct cs_apart *child, struct told *told)
+{
+    int code = 0, rc = cs_apart_done(child, &code);
     if (rc > 0 && code == NONE)
         rc = -ENOENT;
-    else if (rc > 0)
-        rc = code == FOUND && pread(child.memory, told, sizeof *told, 0) == sizeof *told ? 0 : -ENOEXEC;
-    else if (rc == 0)
-        rc = -ETIMEDOUT;
-    cs_apart_end(&child);
+    else if (rc > 0 && (code != FOUND || pread(child->memory, told, sizeof *told, 0) != sizeof *told))
+        rc = -ENOEXEC;
+    if (rc != 0)
+        cs_apart_end(child);
     return rc;
 }
 
-int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err)
+int cs_interpreter_answer(struct cs_apart *child, const char *path, struct cs_interpreter_place *place,
+                          struct cs_error *err)
 {
     struct told told;
-    int fd = cs_open_regular(NULL, path, INT64_MAX, NULL);
-    if (fd < 0)
-        return cs_fail(err, -fd, "can't open %s: %s", path, strerror(-fd));
-    int rc = ask_child(fd, &told);
-    close(fd);
-    if (rc == -ENOENT)
+    int rc = take_told(child, &told);
+    if (rc == 0 || rc == -ENOENT)
         return rc;
     if (rc < 0)
         return cs_fail(err, -rc, "%s could not be read: %s", path, strerror(-rc));
@@ -152,7 +147,22 @@ int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, st
     if (!kind->open(told.version, told.n_state ? told.state : NULL, told.n_state, place->version,
                     &place->offsets))
         return cs_fail(err, ENOTSUP, "%s: frames of %s aren't known here", path, place->version);
-    return 0;
+    return 1;
+}
+
+int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err)
+{
+    struct cs_apart child = {0};
+    int fd = cs_open_regular(NULL, path, INT64_MAX, NULL);
+    int rc = fd < 0 ? fd : cs_interpreter_ask(&child, fd);
+    if (fd >= 0)
+        close(fd);
+    if (rc < 0)
+        return cs_fail(err, -rc, "can't open %s: %s", path, strerror(-rc));
+    (void)cs_apart_wait(&child, WAIT_NS);
+    rc = cs_interpreter_answer(&child, path, place, err);
+    cs_apart_end(&child);
+    return rc > 0 ? 0 : rc < 0 ? rc : cs_fail(err, ETIMEDOUT, "%s could not be read in time", path);
 }
 
 bool cs_interpreter_may_be(const char *path)

@@ -21,6 +21,7 @@
 #ifndef CS_IMAGE_INTERPRETER_INTERPRETER_H
 #define CS_IMAGE_INTERPRETER_INTERPRETER_H
 
+#include "image/file/apart.h"
 #include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
 #include "image/process_memory.h"
@@ -67,6 +68,11 @@ struct cs_interpreter_place {
 bool cs_interpreter_may_be(const char *path);
 /* -ENOENT and no sentence: it isn't. Else fails when it is of a version that isn't known here. */
 int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err);
+/* The same without waiting: a child begins with the file behind `fd`, which the caller may close. 0 or negative errno. */
+int cs_interpreter_ask(struct cs_apart *child, int fd);
+/* 0: it is still at work. 1: `place` is filled. Else as above; `path` is for the sentence. Then the child has ended. */
+int cs_interpreter_answer(struct cs_apart *child, const char *path, struct cs_interpreter_place *place,
+                          struct cs_error *err);
 
 /* `bias`: what is added to an ELF virtual address for one of the process. -ENOENT and no sentence: there is no interpreter in that
  * image. Else fails when it is of a version that isn't known here. `memory` is copied. */

@@ -41,6 +41,7 @@ struct cs_mapped_image {
     int fd;         /* the file, open while it is to be kept (cs_images_keep); -1 */
     bool sampled;   /* the writer's: it has samples, so it is worth keeping */
     bool copied;    /* the writer's: it was kept, or can't be */
+    bool searched;  /* the writer's: whether it is an interpreter is known, or can't be */
     bool named;     /* names for it have been put into the store (vDSO, unknown) */
     unsigned index; /* 0, 1, 2, ... in the order met */
 };

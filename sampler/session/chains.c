@@ -13,6 +13,8 @@
 #define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
 #define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
 #define SYMBOLS_NS 2000000000ULL  /* for symbols of anybody's interpreters; then a twentieth of the time */
+#define SEARCH_NS 2000000000ULL   /* for one of them, of ten milliseconds, on a busy machine */
+#define WAIT_NS 3000000ULL        /* that it is waited for; later is no loss */
 #define TURNS_UNUSED 6            /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
@@ -34,7 +36,10 @@ struct cs_session_chains {
     struct cs_image_tables *tables;
     pid_t expected; /* not all of its tables are there yet; 0: nobody is expected */
     uint64_t expected_until_ns;
-    uint64_t began_ns, symbols_ns; /* what interpreters' symbols took so far */
+    uint64_t began_ns, symbols_ns;    /* what interpreters' symbols took so far */
+    struct cs_apart search;           /* a child looks whether an image is an interpreter, */
+    struct cs_mapped_image *searched; /* this one */
+    uint64_t search_began_ns;
 };
 
 static void note_change(void *arg, pid_t pid)
@@ -148,39 +153,64 @@ static void take_built(struct cs_session_chains *c)
         cs_chain_tables_none(&c->kernel->tables, number);
 }
 
-/* Before its table, because the handler keeps what it found. */
-static void tell_interpreter(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
+static void take_place(struct cs_session_chains *c, const struct cs_mapped_image *of,
+                       const struct cs_interpreter_place *place)
+{
+    if (place->kind != &cs_interpreter_python && place->kind != &cs_interpreter_lua)
+        return;
+    int which = cs_interpreted_add(c->places->interpreted, place, &of->image);
+    if (which < 0)
+        return;
+    struct cs_chain_interpreter it = {.loop = place->loop,
+                                      .loop_bytes = place->loop_bytes,
+                                      .root = place->root,
+                                      .kind = place->kind == &cs_interpreter_lua ? CS_CHAIN_LUA
+                                                                                 : CS_CHAIN_PYTHON};
+    if (it.kind == CS_CHAIN_LUA)
+        it.lua = place->offsets.lua;
+    else
+        it.python = place->offsets.python;
+    c->kernel->interpreters[which] = it;
+    __atomic_store_n(&c->kernel->tables.images[of->index].interpreter, (uint32_t)which + 1, __ATOMIC_RELEASE);
+}
+
+/* What the child has found, if it is at an end or late. */
+static void take_search(struct cs_session_chains *c)
 {
     struct cs_interpreter_place place;
     struct cs_error ignored;
-    struct cs_chain_image *image = &c->kernel->tables.images[of->image->index];
-    char path[64];
-    uint64_t now = cs_monotonic_ns();
-    if (image->interpreter || !cs_interpreter_may_be(of->image->image.path) ||
-        c->symbols_ns > SYMBOLS_NS + (now - c->began_ns) / 20)
+    if (!c->search.pid)
         return;
+    uint64_t took = cs_monotonic_ns() - c->search_began_ns;
+    int rc = cs_interpreter_answer(&c->search, c->searched->image.path, &place, &ignored);
+    if (rc == 0 && took < SEARCH_NS)
+        return;
+    cs_apart_end(&c->search);
+    c->symbols_ns += took;
+    c->next_asking_ns = 0; /* its table is waited for */
+    c->searched->searched = true;
+    if (rc > 0)
+        take_place(c, c->searched, &place);
+}
+
+/* Is it known whether the image is an interpreter? Before its table goes to the handler, which keeps what it found. */
+static bool is_searched(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
+{
+    uint64_t now = cs_monotonic_ns();
+    if (of->image->searched || !cs_interpreter_may_be(of->image->image.path) ||
+        c->symbols_ns > SYMBOLS_NS + (now - c->began_ns) / 20)
+        return true;
+    if (c->search.pid)
+        return false;
     int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    bool found = fd >= 0 && cs_interpreter_find(path, &place, &ignored) == 0;
+    of->image->searched = fd < 0 || cs_interpreter_ask(&c->search, fd) < 0;
     if (fd >= 0)
         close(fd);
-    c->symbols_ns += cs_monotonic_ns() - now;
-    if (!found || (place.kind != &cs_interpreter_python && place.kind != &cs_interpreter_lua))
-        return;
-    int which = cs_interpreted_add(c->places->interpreted, &place, &of->image->image);
-    if (which < 0)
-        return;
-    struct cs_chain_interpreter it = {.loop = place.loop,
-                                      .loop_bytes = place.loop_bytes,
-                                      .root = place.root,
-                                      .kind =
-                                          place.kind == &cs_interpreter_lua ? CS_CHAIN_LUA : CS_CHAIN_PYTHON};
-    if (it.kind == CS_CHAIN_LUA)
-        it.lua = place.offsets.lua;
-    else
-        it.python = place.offsets.python;
-    c->kernel->interpreters[which] = it;
-    __atomic_store_n(&image->interpreter, (uint32_t)which + 1, __ATOMIC_RELEASE);
+    c->searched = of->image;
+    c->search_began_ns = now;
+    if (c->search.pid && cs_apart_wait(&c->search, WAIT_NS))
+        take_search(c);
+    return of->image->searched;
 }
 
 static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapped *of)
@@ -191,8 +221,8 @@ static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapp
     size_t n;
     if (number >= tables->n_images || tables->images[number].state != CS_CHAIN_IMAGE_ABSENT)
         return;
-    if (of->image->image.kind != CS_IMAGE_VDSO)
-        tell_interpreter(c, pid, of);
+    if (of->image->image.kind != CS_IMAGE_VDSO && !is_searched(c, pid, of))
+        return;
     int rc = cs_image_tables_get(c->tables, of->image, pid, of->start, of->end, &table, &n);
     if (rc > 0)
         load(c, number, table, n);
@@ -251,7 +281,7 @@ void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 
 bool cs_session_chains_busy(const struct cs_session_chains *c)
 {
-    return c && (c->expected || cs_image_tables_busy(c->tables));
+    return c && (c->expected || c->search.pid || cs_image_tables_busy(c->tables));
 }
 
 void cs_session_chains_wants(struct cs_session_chains *c)
@@ -271,6 +301,7 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
         c->swept = c->kernel->turns;
     }
     take_built(c);
+    take_search(c);
     for (size_t i = 0; i < c->changed.n; i++)
         if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]))
             (void)tell_mappings(c, c->changed.at[i], line_ns);
@@ -308,6 +339,7 @@ void cs_session_chains_close(struct cs_session_chains *c)
     if (!c)
         return;
     cs_maps_tell_changes(c->places->maps, NULL, NULL);
+    cs_apart_end(&c->search);
     cs_array_free(&c->changed);
     cs_array_free(&c->wants);
     cs_array_free(&c->list);
