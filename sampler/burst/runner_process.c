@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STOPPED_MAX_MS 100
+#define STOPPED_MAX_MS 60
 #define READY_MS 5000
 #define HUNG_POLLS 10 /* of 20 ms */
 #define END_MS 20
@@ -244,7 +244,7 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
     uint64_t until = now_ms() + limit_ms, stopped_since = 0;
     for (unsigned hung = 0;;) {
         struct pollfd fd = {.fd = runner->control, .events = POLLIN};
-        int n = poll(&fd, 1, 20);
+        int n = poll(&fd, 1, stopped_since ? 10 : 20);
         if (n > 0) {
             char got = 0;
             return read(runner->control, &got, 1) == 1 && got == message ? 0 : -EPIPE;
