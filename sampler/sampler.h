@@ -90,6 +90,7 @@ struct cs_sampler_config {
     bool waits_by_name; /* threads of one name are one: for who never ends */
     uint64_t
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
+    uint64_t jit_bytes_max; /* of the names of code that programs make; 0: cs_jit_limit's */
     enum cs_label label;
     const char *attribute; /* of CS_LABEL_ATTRIBUTE: its name, or "trace_id", "span_id" */
     uint64_t resolve_ms;   /* >0: counts leave the table as often, so that `placed` knows when they came */
@@ -105,6 +106,9 @@ struct cs_sampler_config {
                    const struct cs_sampler_placed *placed); /* every count, before it goes into a profile */
     bool placed_callers; /* with its callers, which costs a search for each */
 };
+
+/* Bytes that names of code that programs make may yet take. */
+uint64_t cs_sampler_jit_room(const struct cs_sampler *sampler);
 
 #define CS_SAMPLER_CHAIN_ENDS 12
 struct cs_sampler_statistics {

@@ -6,6 +6,10 @@
 #define WORTH_S 3.0     /* of credit for the next one, or what can be saved */
 #define LEAN 0.75
 #define DAY_S 86400.0
+#define PRESSED 0.85 /* of the bound of memory */
+#define NEAR 0.95
+#define NAMES 0.25
+#define GROWN 0.05 /* of the bound, that a new session gives back */
 
 void cs_cpu_account_init(struct cs_cpu_account *a, double share, unsigned n_cpus, double now_s, double cpu_s)
 {
@@ -62,4 +66,17 @@ double cs_disk_account_day_left_s(const struct cs_disk_account *a, double now_s)
 {
     const double left = a->day_began_s + DAY_S - now_s;
     return left > 0 ? left : 0;
+}
+
+enum cs_memory_state cs_memory_state(double bytes_max, uint64_t bytes, uint64_t may_come, uint64_t at_begin)
+{
+    const double soon = (double)bytes + (double)may_come;
+    if (soon >= NEAR * bytes_max && (double)bytes >= (double)at_begin + GROWN * bytes_max)
+        return CS_MEMORY_NEAR;
+    return soon >= PRESSED * bytes_max ? CS_MEMORY_PRESSED : CS_MEMORY_ROOM;
+}
+
+uint64_t cs_memory_jit_bytes(double bytes_max)
+{
+    return (uint64_t)(NAMES * bytes_max);
 }

@@ -50,4 +50,17 @@ enum cs_disk_state cs_disk_account_update(struct cs_disk_account *account, doubl
 void cs_disk_account_epoch(struct cs_disk_account *account);
 double cs_disk_account_day_left_s(const struct cs_disk_account *account, double now_s);
 
+/* Its own memory and what one drain may add to it at once: names of code that programs make, a quarter of the bound
+ * less those that there are. It is looked at after each drain: over 0.85 of the bound it merges early, and over 0.95 the
+ * session starts anew, unless it began as large: then a new one would be, too. */
+enum cs_memory_state {
+    CS_MEMORY_ROOM,
+    CS_MEMORY_PRESSED,
+    CS_MEMORY_NEAR, /* its bound */
+};
+
+/* `at_begin`: of this session. */
+enum cs_memory_state cs_memory_state(double bytes_max, uint64_t bytes, uint64_t may_come, uint64_t at_begin);
+uint64_t cs_memory_jit_bytes(double bytes_max);
+
 #endif

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define SECOND_NS 1000000000ull
-#define POLL_MS 1000 /* memory and own CPU share are looked at as often */
+#define POLL_MS 1000 /* own CPU share is looked at as often */
+#define MEMORY_EVERY_NS (SECOND_NS / 10)
 #define FORGET_EVERY_NS (60 * SECOND_NS)
 #define GC_EVERY_NS (3600 * SECOND_NS)
 #define LARGE_BLOCK_BYTES (128 << 10) /* has its own pages */
@@ -181,37 +182,50 @@ static bool answer(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
 
 static void keep_accounts(struct cs_daemon *daemon, uint64_t now, double cpu_s);
 
-/* Its own memory is looked at once a second, without pages of files and of the kernel's tables, which a new session would have
- * again: over three quarters of the bound it merges early, and when that didn't help the session starts anew. */
-static bool pressed(struct cs_daemon *daemon, uint64_t now)
+static void once_a_second(struct cs_daemon *daemon, uint64_t now)
 {
     if (now - daemon->check_ns < SECOND_NS)
-        return false;
+        return;
     double cpu = cs_daemon_cpu_seconds();
     daemon->cpu_share = (cpu - daemon->cpu_at_check) / ((double)(now - daemon->check_ns) / 1e9);
     daemon->cpu_at_check = cpu;
     daemon->check_ns = now;
     keep_accounts(daemon, now, cpu);
+}
+
+/* Its own memory, without pages of files and of the kernel's tables, which a new session would have again. */
+static enum cs_memory_state memory_state(struct cs_daemon *daemon)
+{
     uint64_t own, resident = cs_daemon_resident_bytes(&own);
     if (resident > daemon->resident_peak)
         daemon->resident_peak = resident;
-    if ((double)own < 0.75 * cs_daemon_memory_bytes(&daemon->settings) ||
-        now - daemon->pressed_ns < 10 * SECOND_NS)
+    if (!daemon->own_at_begin)
+        daemon->own_at_begin = own;
+    return cs_memory_state(cs_daemon_memory_bytes(&daemon->settings), own,
+                           cs_sampler_jit_room(daemon->sampler), daemon->own_at_begin);
+}
+
+/* True: a merge is due for want of memory. */
+static bool pressed(struct cs_daemon *daemon, uint64_t now)
+{
+    if (!daemon->sampler || now - daemon->memory_ns < MEMORY_EVERY_NS)
+        return false;
+    daemon->memory_ns = now;
+    enum cs_memory_state state = memory_state(daemon);
+    if (state == CS_MEMORY_NEAR) {
+        malloc_trim(0);
+        state = memory_state(daemon);
+    }
+    if (state == CS_MEMORY_NEAR) {
+        cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
+                         cs_daemon_memory_bytes(&daemon->settings) / 1e6);
+        cs_daemon_session_close(daemon);
+        return false;
+    }
+    if (state == CS_MEMORY_ROOM || now - daemon->pressed_ns < 10 * SECOND_NS)
         return false;
     daemon->pressed_ns = now;
     return true;
-}
-
-static void relieve(struct cs_daemon *daemon)
-{
-    uint64_t own;
-    malloc_trim(0);
-    (void)cs_daemon_resident_bytes(&own);
-    if ((double)own < 0.9 * cs_daemon_memory_bytes(&daemon->settings) || !daemon->sampler)
-        return;
-    cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
-                     cs_daemon_memory_bytes(&daemon->settings) / 1e6);
-    cs_daemon_session_close(daemon);
 }
 
 /* A session remembers all images that it met, up to a bound; the next one begins without. */
@@ -304,6 +318,7 @@ static void do_what_is_due(struct cs_daemon *daemon)
 {
     struct cs_error err;
     uint64_t now = cs_daemon_now_ns();
+    once_a_second(daemon, now);
     bool is_pressed = pressed(daemon, now);
     keep_sending(daemon, now);
     unsigned due = cs_daemon_due_now(&daemon->due, now, is_pressed);
@@ -313,8 +328,6 @@ static void do_what_is_due(struct cs_daemon *daemon)
     } else if (due & CS_DAEMON_DUE_MERGE) {
         cs_daemon_merge(daemon, &err);
     }
-    if (is_pressed)
-        relieve(daemon);
     if (due & CS_DAEMON_DUE_MERGE)
         forget_images(daemon, now);
     if (due && now - daemon->last_gc_ns > GC_EVERY_NS)

@@ -84,6 +84,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .pid = (pid_t)settings->pid,
         .store = daemon->store,
         .keep_code_max = (uint64_t)settings->keep_code_bytes,
+        .jit_bytes_max = cs_memory_jit_bytes(cs_daemon_memory_bytes(settings)),
         .driver = settings->driver,
         .bursts = settings->bursts,
         .chains = settings->chains && daemon->disk_state == CS_DISK_ROOM,
@@ -113,6 +114,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         return rc;
     }
     daemon->sessions++;
+    daemon->own_at_begin = 0;
     daemon->session_began_ns = cs_daemon_now_ns();
     open_bursts(daemon, &config);
     open_paths(daemon, &config);

@@ -38,7 +38,9 @@ struct cs_daemon {
     uint64_t sessions, session_failures, next_session_ns, session_began_ns;
     uint64_t started_ns, last_merge_ns, last_merge_took_ns, last_gc_ns, epochs_removed;
     uint64_t pressed_ns;            /* last merge for want of memory */
-    uint64_t resident_peak;         /* bytes, as sampled once a second */
+    uint64_t own_at_begin;          /* bytes of memory when the session began; 0: not looked at yet */
+    uint64_t memory_ns;             /* last look */
+    uint64_t resident_peak;         /* bytes, as looked at */
     double cpu_at_check, cpu_share; /* of one CPU, over the last merge interval */
     uint64_t check_ns;
     struct cs_cpu_account cpu;

@@ -387,6 +387,16 @@ struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *ma
     return jit;
 }
 
+void cs_jit_limit(struct cs_jit *jit, uint64_t bytes)
+{
+    jit->kept.bytes_max = bytes && bytes < CS_JIT_BYTES_MAX ? (size_t)bytes : CS_JIT_BYTES_MAX;
+}
+
+uint64_t cs_jit_room(const struct cs_jit *jit)
+{
+    return cs_jit_kept_max(&jit->kept) - jit->kept.bytes;
+}
+
 void cs_jit_keep_code(struct cs_jit *jit, const char *store)
 {
     if (!jit->code)

@@ -37,6 +37,9 @@ struct cs_jit;
 /* `maps` tells where jitdump files are; NULL: perf maps only. It must outlive the rest. */
 struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps);
 void cs_jit_close(struct cs_jit *jit);
+/* At most so much is kept of all processes' names, and never more than CS_JIT_BYTES_MAX; 0: that. */
+void cs_jit_limit(struct cs_jit *jit, uint64_t bytes);
+uint64_t cs_jit_room(const struct cs_jit *jit); /* of that, still free */
 /* Keeps the code of methods for this store, from now on. Without memory for it there is none. */
 void cs_jit_keep_code(struct cs_jit *jit, const char *store);
 int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err);

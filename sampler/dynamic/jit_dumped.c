@@ -81,8 +81,9 @@ static void note(struct reading *r, uint32_t method)
         const size_t n = r->n_slots ? 2 * r->n_slots : 1024;
         r->kept->bytes -= r->n_slots * sizeof *r->slots;
         free(r->slots);
-        r->slots =
-            r->kept->bytes + n * sizeof *r->slots > CS_JIT_BYTES_MAX ? NULL : calloc(n, sizeof *r->slots);
+        r->slots = r->kept->bytes + n * sizeof *r->slots > cs_jit_kept_max(r->kept)
+                       ? NULL
+                       : calloc(n, sizeof *r->slots);
         r->full = !r->slots;
         r->n_slots = r->slots ? n : 0;
         r->kept->bytes += r->n_slots * sizeof *r->slots;

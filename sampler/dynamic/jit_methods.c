@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX ((size_t)16 << 20) /* of one process's lines or names */
-#define OVERLAP 16                  /* older methods looked at that may reach over a younger one's address */
+#define OVERLAP 16 /* older methods looked at that may reach over a younger one's address */
 
 static bool is_before(const struct cs_jit_method *x, const struct cs_jit_method *y)
 {
@@ -42,9 +41,9 @@ static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old
     if (used + more <= *capacity)
         return old;
     size_t wanted = 2 * *capacity + more > 4096 ? 2 * *capacity + more : 4096;
-    if (kept->bytes + (wanted - *capacity) > CS_JIT_BYTES_MAX)
+    if (kept->bytes + (wanted - *capacity) > cs_jit_kept_max(kept))
         wanted = used + more;
-    void *bytes = kept->bytes + (wanted - *capacity) > CS_JIT_BYTES_MAX ? NULL : realloc(old, wanted);
+    void *bytes = kept->bytes + (wanted - *capacity) > cs_jit_kept_max(kept) ? NULL : realloc(old, wanted);
     if (!bytes) {
         cut(m, kept);
         return NULL;
@@ -76,7 +75,7 @@ long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, con
 {
     size_t size = strlen(text) + 1;
     char *more = NULL;
-    if (m->text_used + size > TEXT_MAX)
+    if (m->text_used + size > cs_jit_kept_max(kept) / 2)
         cut(m, kept);
     else
         more = grown(m, kept, m->text, m->text_used, &m->text_room, size);

@@ -34,14 +34,20 @@ struct cs_jit_methods {
 };
 
 /* Of all processes' text and methods, and what is needed to read them. */
-#define CS_JIT_BYTES_MAX ((size_t)32 << 20)
+#define CS_JIT_BYTES_MAX ((size_t)32 << 20) /* at most; half of it may be one process's text */
 
 /* Of all processes. */
 struct cs_jit_kept {
     size_t bytes;        /* text and methods */
+    size_t bytes_max;    /* 0: CS_JIT_BYTES_MAX */
     uint64_t cut;        /* processes of which only a part is kept */
     unsigned n_segments; /* of signals, that are held open */
 };
+
+static inline size_t cs_jit_kept_max(const struct cs_jit_kept *kept)
+{
+    return kept->bytes_max ? kept->bytes_max : CS_JIT_BYTES_MAX;
+}
 
 /* Where the text lies; -1 = no room. */
 long cs_jit_methods_text(struct cs_jit_methods *m, struct cs_jit_kept *kept, const char *text);

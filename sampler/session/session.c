@@ -317,6 +317,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     }
     if (rc >= 0)
         rc = cs_session_places_open(&s->places, s->config.label, err);
+    if (rc >= 0)
+        cs_jit_limit(s->places.jit, s->config.jit_bytes_max);
     if (rc >= 0 && s->config.label == CS_LABEL_ATTRIBUTE &&
         !(s->attributes =
               cs_session_attributes_open(&s->attribute_kernel, s->places.maps, s->config.attribute)))

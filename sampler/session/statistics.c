@@ -151,3 +151,8 @@ int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t t
     }
     return rc;
 }
+
+uint64_t cs_sampler_jit_room(const struct cs_sampler *s)
+{
+    return cs_jit_room(s->places.jit);
+}

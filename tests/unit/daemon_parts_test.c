@@ -192,6 +192,38 @@ static void what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for(voi
     assert_true(a.rested_s > 3000);
 }
 
+/* A session begins with 7 MB and grows; names of programs' code come all at once, when it has come near its bound. */
+static void memory_stays_within_its_bound_whenever_a_program_names_all_of_its_code(void **unused)
+{
+    (void)unused;
+    const double bound = 32e6;
+    const uint64_t begin = 7000000, names_max = cs_memory_jit_bytes(bound);
+    for (unsigned when = 0; when < 60; when++) {
+        uint64_t own = begin, names = 0, peak = 0;
+        unsigned sessions = 1, merges = 0;
+        for (unsigned drain = 0; drain < 120; drain++) {
+            own += 500000;
+            if (drain % 60 == when) {
+                own += names_max - names;
+                names = names_max;
+            }
+            peak = own > peak ? own : peak;
+            const enum cs_memory_state state = cs_memory_state(bound, own, names_max - names, begin);
+            merges += state == CS_MEMORY_PRESSED;
+            if (state == CS_MEMORY_NEAR) {
+                own = begin;
+                names = 0;
+                sessions++;
+            }
+        }
+        assert_true(peak <= 32000000);
+        assert_true(peak >= 20000000);
+        assert_true(sessions > 1 && merges > 1);
+    }
+    /* One that begins near the bound isn't begun again and again. */
+    assert_int_equal(cs_memory_state(bound, 31000000, 0, 30500000), CS_MEMORY_PRESSED);
+}
+
 static void what_keeps_its_budget_never_rests_and_saves_for_a_merge(void **unused)
 {
     (void)unused;
@@ -245,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_sentence_is_written_once_an_hour_and_counted_in_between),
         cmocka_unit_test(epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest),
         cmocka_unit_test(what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for),
+        cmocka_unit_test(memory_stays_within_its_bound_whenever_a_program_names_all_of_its_code),
         cmocka_unit_test(what_keeps_its_budget_never_rests_and_saves_for_a_merge),
         cmocka_unit_test(a_day_on_disk_is_bounded_over_all_its_epochs),
         cmocka_unit_test(a_sentence_is_the_same_whatever_its_numbers),
