@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What other users put in root's way: a program with the build-id of root's, run first; perf maps and jitdumps of processes that
-# aren't theirs; links to files that they may not read. Root's profile has root's names, and nobody else's text.
+# aren't theirs; links to files that they may not read; an endless answer of a server. Root's profile has root's names, and
+# nobody else's text.
 # Beside others.
 set -u
 [ "$(id -u)" = 0 ] || { echo "needs root: it runs programs of two users"; exit 77; }
@@ -110,6 +111,37 @@ for store in "$work/open/store" "$work/open/store/below" "$work/theirs.d" "$work
     grep -qE 'is a link of user 65534|belongs to another user|may be written by everybody' "$work/said" || fails "no reason: $(cat "$work/said")"
 done
 [ -z "$(find "$work/private" "$work/theirs.d" -mindepth 1)" ] || fails "folders were made by a stranger's link"
+
+# ---- a server whose answer has no end ----
+if ldconfig -p | grep -q 'libcurl.*\.so\.4'; then
+    python3 - "$CYCLESCOPE" >"$work/said" 2>&1 <<'EOF' || fails "a server's answer: $(cat "$work/said")"
+import http.server, os, subprocess, sys, threading
+
+class Endless(http.server.BaseHTTPRequestHandler):
+    sent = 0
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while Endless.sent < 400e6:
+                Endless.sent += self.wfile.write(b"1\n" * 500000)
+        except OSError:
+            pass
+    do_GET = do_POST
+    def log_message(self, *ignored):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Endless)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+asking = subprocess.Popen([sys.argv[1], "fleet", "prof", "--server", f"http://127.0.0.1:{server.server_port}"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+said = asking.stderr.read().decode()
+_, status, usage = os.wait4(asking.pid, 0)
+print(f"{said.strip()}; exit {os.waitstatus_to_exitcode(status)}, {usage.ru_maxrss / 1e3:.0f} MB, {Endless.sent / 1e6:.0f} MB were sent")
+if "its answer has more than 134 MB" not in said or status == 0 or usage.ru_maxrss > 200000 or not 130e6 < Endless.sent < 200e6:
+    sys.exit(1)
+EOF
+fi
 
 [ $bad -eq 0 ] && echo "ok: strangers name nothing of root's"
 exit $bad
