@@ -43,26 +43,25 @@ void record_bursts_summary(struct cs_burst *burst)
 {
     struct cs_burst_statistics s;
     cs_burst_statistics(burst, &s);
-    fprintf(stderr, "%llu burst%s, %llu instruction%s followed", (unsigned long long)s.bursts,
+    fprintf(stderr, "%llu burst%s, %llu instruction%s traced", (unsigned long long)s.bursts,
             plural((double)s.bursts), (unsigned long long)s.instructions, plural((double)s.instructions));
     if (s.bursts)
         fprintf(stderr,
-                "; a thread was stopped for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",
+                "; each paused a thread for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",
                 s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3, s.stopped_max_us / 1e3);
     fputs("\n", stderr);
     if (!s.bursts && !s.triggers)
-        fputs("  no triggers: nothing spent enough time in its own code, or it ended first; run for two "
-              "seconds, or "
-              "with a higher "
-              "--burst-rate\n",
-              stderr);
+        fputs(
+            "  the program spent too little time in user code, or ended too early: run it for at least 2 s, "
+            "or raise --burst-rate\n",
+            stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)
             fprintf(stderr, "  %llu burst%s ended early: %s\n", (unsigned long long)s.end[i],
                     plural((double)s.end[i]), cs_burst_cause_sentence(i));
     for (unsigned i = 1; i < CS_BURST_SKIP_N; i++)
         if (s.skip[i] * 100 > s.triggers)
-            fprintf(stderr, "  %llu trigger%s without a burst: %s\n", (unsigned long long)s.skip[i],
+            fprintf(stderr, "  %llu burst%s skipped: %s\n", (unsigned long long)s.skip[i],
                     plural((double)s.skip[i]), cs_burst_skip_sentence(i));
 }
 

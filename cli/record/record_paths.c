@@ -48,7 +48,7 @@ void record_paths_summary(const struct recorded_paths *paths)
             (unsigned long long)s.paths, plural((double)s.paths), (unsigned long long)s.snapshots,
             plural((double)s.snapshots), s.paths ? (double)s.edges / (double)s.paths : 0);
     if (s.lost)
-        fprintf(stderr, "; %llu snapshot%s found no room", (unsigned long long)s.lost,
+        fprintf(stderr, "; %llu snapshot%s lost (the buffer was full)", (unsigned long long)s.lost,
                 plural((double)s.lost));
     fputs("\n", stderr);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a recording saw, in one glance, on standard error: how much ran, the hottest procedures, whether that is enough,
- * what to type next. The profile is read back from the store, so that the glance and `prof` can't differ. */
+/* The summary of a recording on standard error. First the answer: the CPU time, the hottest functions, the line to look at.
+ * Then the evidence: samples, chains, bursts. Last what to type next. The profile is read back from the store, so that
+ * the summary and `prof` can't differ. */
 #include "cli/command/figures.h"
 #include "cli/output/hint.h"
 #include "cli/profile/hottest_line.h"
@@ -15,8 +16,8 @@
 #include <unistd.h>
 
 #define PROCEDURES_SHOWN 3
-#define BURSTS_FEW 20   /* below, calc seldom has what a cause needs: bench/run calc-default */
-#define SAMPLES_FEW 100 /* of the hottest procedure: its share is known within a fifth of itself */
+#define BURSTS_FEW 20   /* below, calc rarely has what a cause needs: bench/run calc-default */
+#define SAMPLES_FEW 100 /* of the hottest procedure: its share is known within a fifth of its value */
 
 /* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
 static const char *rate_text(const struct recorded *r, double rate_hz, char text[64])
@@ -33,7 +34,7 @@ static const char *rate_text(const struct recorded *r, double rate_hz, char text
     return text;
 }
 
-/* How far chains reach, and where not, why: the three commonest causes. */
+/* The share of complete chains, and the three most common reasons of the others. */
 static void print_chains(const struct cs_sampler_statistics *s)
 {
     uint64_t all = 0, left;
@@ -42,7 +43,7 @@ static void print_chains(const struct cs_sampler_statistics *s)
     if (!all)
         return;
     double complete = 100.0 * (double)s->chain_ends[0] / (double)all;
-    fprintf(stderr, "call chains: %.1f %% complete, %.1f frames a sample\n", complete,
+    fprintf(stderr, "call chains: %.1f %% complete, %.1f frames per sample\n", complete,
             (double)s->chain_frames / (double)all);
     left = UINT64_MAX;
     for (unsigned shown = 0; shown < 3 && complete < 99; shown++) {
@@ -95,7 +96,7 @@ void record_summary_json(const struct recorded *r, FILE *to)
     json_decref(root);
 }
 
-/* Of the command and all that it waited for; of a timer's samples where there is no command. */
+/* CPU time, from the timer's samples, else of the command and the children that it waited for. 0: unknown. */
 static double cpu_seconds(const struct recorded *r, const struct profile *p)
 {
     const struct profile_event *e = &p->events[p->main_event];
@@ -108,7 +109,7 @@ static double cpu_seconds(const struct recorded *r, const struct profile *p)
            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
-/* Of a command: ", in 5 threads of 2 processes". Where nothing was told of them (timers) nothing. */
+/* For a command: ", in 5 threads of 2 processes". Empty where the driver doesn't report threads (timers). */
 static const char *threads_text(const struct recorded *r, char text[80])
 {
     struct cs_sampler_statistics s;
@@ -130,10 +131,13 @@ static void say_running(const struct recorded *r, const struct profile *p)
     double percent = 100 * ran / r->seconds;
     bool all = r->config->target == CS_TARGET_ALL;
     char text[2][48], threads[80];
-    report_line(stderr, "ran %s s in %s s%s: %.0f %% of one CPU%s", figures(ran, 3, text[0]),
-                figures(r->seconds, 3, text[1]), threads_text(r, threads), percent,
-                !all && percent < 50 ? "; the rest it waited, or others had the CPUs: that has no samples"
-                                     : "");
+    bool idle = !all && percent < 50;
+    report_line(stderr, "CPU time %s s of %s s elapsed (%.0f %% of one CPU)%s%s%s", figures(ran, 3, text[0]),
+                figures(r->seconds, 3, text[1]), percent, threads_text(r, threads),
+                idle ? ". The rest was spent waiting or preempted, and has no samples" : "",
+                !idle              ? ""
+                : r->config->waits ? "."
+                                   : "; record with --waits to see it.");
 }
 
 static void say_hottest(const struct profile *p, const struct profile_rows *rows)
@@ -165,8 +169,8 @@ static void say_line(struct profile *p, const struct profile_rows *rows)
         report_line(stderr, "%s", sentence);
 }
 
-/* A rate that would have given enough: 30 a second, or as many times more than was asked for as are missing; 0: no higher one is
- * of use. */
+/* A rate that would have given enough: 30 Hz, or the requested rate times the factor that is missing. 0: no higher rate
+ * helps. */
 static double more_bursts(const struct recorded *r, double bursts)
 {
     double rate = r->burst_rate_hz > 0 ? r->burst_rate_hz * fmin(10, BURSTS_FEW / fmax(bursts, 1)) : 30;
@@ -174,7 +178,7 @@ static double more_bursts(const struct recorded *r, double bursts)
     return rate > r->burst_rate_hz ? rate : 0;
 }
 
-/* What follows from too little of it. */
+/* What too few samples or bursts mean for the reader. */
 static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
 {
     struct cs_burst_statistics s = {.bursts = 0};
@@ -184,12 +188,15 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
     char higher[48] = "";
     double rate = more_bursts(r, (double)s.bursts);
     if (rate > 0)
-        snprintf(higher, sizeof higher, ", or with --burst-rate %.0f", rate);
+        snprintf(higher, sizeof higher, ", or use --burst-rate %.0f", rate);
     if (hottest < SAMPLES_FEW)
-        report_line(stderr, "few samples: a longer run or a higher -F says more");
+        report_line(
+            stderr,
+            "Only %llu sample%s of the hottest function: shares are uncertain. Run longer, or raise -F.",
+            (unsigned long long)hottest, plural((double)hottest));
     else if (r->burst && s.bursts < BURSTS_FEW)
-        report_line(stderr, "few bursts (%llu): calc may not find the cause; run longer%s",
-                    (unsigned long long)s.bursts, higher);
+        report_line(stderr, "Only %llu burst%s: calc may not find the cause. Run longer%s.",
+                    (unsigned long long)s.bursts, plural((double)s.bursts), higher);
 }
 
 /* Whether an earlier recording is in the store. */
@@ -222,48 +229,50 @@ static void say_next(const char *lead, const char *subcommand, const char *where
     free(next);
 }
 
-void record_summary(const struct recorded *r)
+/* How the recording was made: numbers of samples, chains, bursts and paths, and what was lost. */
+static void say_measurement(const struct recorded *r, const struct cs_sampler_statistics *s)
 {
-    struct cs_sampler_statistics s;
     char names[1024] = "", rate[64];
-    cs_sampler_statistics(r->sampler, &s);
-    double share = s.delivered ? 100.0 * (double)s.unknown / (double)s.delivered : 0;
+    double share = s->delivered ? 100.0 * (double)s->unknown / (double)s->delivered : 0;
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++) {
         size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(r->sampler, e));
     }
     report_line(stderr, "%llu sample%s of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
-                (unsigned long long)s.delivered, plural((double)s.delivered), names,
-                rate_text(r, s.rate_hz, rate), r->store, (unsigned long long)s.lost,
-                (unsigned long long)s.unknown, share);
+                (unsigned long long)s->delivered, plural((double)s->delivered), names,
+                rate_text(r, s->rate_hz, rate), r->store, (unsigned long long)s->lost,
+                (unsigned long long)s->unknown, share);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(r->sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(r->sampler, c),
                     cs_unknown_sentence(c));
-    print_chains(&s);
+    print_chains(s);
     if (r->burst)
         record_bursts_summary(r->burst);
     record_paths_summary(r->paths);
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
-        if (s.without_counter >> e & 1)
-            fprintf(
-                stderr,
-                "  %s never had a counter: somebody else (another profiler, the NMI watchdog) holds them\n",
-                cs_sampler_event(r->sampler, e));
-    if (s.delivered == 0 && s.without_counter)
+        if (s->without_counter >> e & 1)
+            fprintf(stderr,
+                    "  %s never had a counter: others (another profiler, the NMI watchdog) hold them all\n",
+                    cs_sampler_event(r->sampler, e));
+}
+
+void record_summary(const struct recorded *r)
+{
+    struct cs_sampler_statistics s;
+    cs_sampler_statistics(r->sampler, &s);
+    if (s.delivered == 0 && !s.without_counter)
+        report_line(stderr, "No samples: the program used too little CPU time. Run it longer, or raise -F.");
+    bool earlier = s.delivered && say_profile(r);
+    say_measurement(r, &s);
+    if (s.delivered == 0)
         return;
-    if (s.delivered == 0) {
-        fprintf(stderr, "  nothing ran long enough to be sampled: a busier program, a longer run or a higher "
-                        "-F\n");
-        return;
-    }
-    bool earlier = say_profile(r);
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
     say_next("next:", "prof", where, "");
     if (r->config->waits)
         say_next("     ", "waits", where, "      (where it waited)");
     if (earlier)
-        say_next("     ", "diff", where, "      (against the recording before)");
+        say_next("     ", "diff", where, "      (changes since the previous recording)");
 }
 
 /* A command has the terminal for itself. */

@@ -39,49 +39,48 @@ enum {
  */
 #define CS_BURST_CAUSES(X)                                                                                   \
     X(FULL, "full", "ran its whole length")                                                                  \
-    X(SYSCALL, "system-call", "came to a system call")                                                       \
-    X(FAULT, "fault", "touched memory that the target itself could not")                                     \
-    X(UNREADABLE, "unreadable-page", "touched a page that can't be copied (device memory)")                  \
+    X(SYSCALL, "system-call", "reached a system call")                                                       \
+    X(FAULT, "fault", "accessed memory that the program itself could not")                                   \
+    X(UNREADABLE, "unreadable-page", "accessed a page that can't be copied (device memory)")                 \
     X(CLOCK_PAGE, "clock-page", "read the kernel's clock page (vDSO)")                                       \
-    X(UNDECODED, "undecoded", "came to bytes that are no known instruction")                                 \
-    X(TRAP, "trap", "came to a breakpoint or another trapping instruction")                                  \
-    X(RANDOM, "random", "came to a random-number instruction")                                               \
-    X(TRANSACTION, "transaction", "came to a hardware transaction")                                          \
-    X(UNSUPPORTED, "unsupported", "came to an instruction that can't be repeated outside the target")        \
-    X(FOOTPRINT, "footprint", "touched too many pages")                                                      \
-    X(TIME, "time", "had stopped the thread for long enough")                                                \
-    X(CODE_CHANGED, "code-changed", "ran code that changed meanwhile")                                       \
-    X(COLLISION, "collision", "touched addresses where the runner itself lives")                             \
+    X(UNDECODED, "undecoded", "reached bytes that are no known instruction")                                 \
+    X(TRAP, "trap", "reached a breakpoint or another trapping instruction")                                  \
+    X(RANDOM, "random", "reached a random-number instruction")                                               \
+    X(TRANSACTION, "transaction", "reached a hardware transaction")                                          \
+    X(UNSUPPORTED, "unsupported", "reached an instruction that can't be replayed outside the program")       \
+    X(FOOTPRINT, "footprint", "accessed too many pages")                                                     \
+    X(TIME, "time", "reached the limit of the pause time")                                                   \
+    X(CODE_CHANGED, "code-changed", "ran code that changed during the burst")                                \
+    X(COLLISION, "collision", "accessed addresses that the runner itself uses")                              \
     X(TRACE_FULL, "trace-full", "filled its trace")
 
 /* Why there was no burst at all. */
 #define CS_BURST_SKIPS(X)                                                                                    \
     X(NONE, "none", "there was a burst")                                                                     \
     X(GONE, "gone", "the thread ended")                                                                      \
-    X(ASLEEP, "asleep", "the thread went to sleep before it could be stopped")                               \
+    X(ASLEEP, "asleep", "the thread slept before it could be paused")                                        \
     X(TRACED, "traced", "a debugger is attached")                                                            \
     X(DENIED, "denied", "not permitted")                                                                     \
-    X(BLOCKED, "signals-taken", "the thread blocks or handles every signal that could stop it unseen")       \
-    X(NOT_USER, "not-in-user-mode", "the thread was stopped on the way out of the kernel")                   \
+    X(BLOCKED, "signals-taken", "the thread blocks or handles every signal that could pause it unnoticed")   \
+    X(NOT_USER, "not-in-user-mode", "the thread was still on its way out of the kernel")                     \
     X(CHILDREN, "children", "the thread has child processes, whose end would wake other threads")            \
-    X(IGNORED, "signals-ignored",                                                                            \
-      "the program ignores signals, which would wake its other threads meanwhile")                           \
+    X(IGNORED, "signals-ignored", "the program ignores signals, and the pause would wake its other threads") \
     X(COMPAT, "32-bit", "the thread runs 32-bit code")                                                       \
-    X(NO_EVENT, "no-event", "the kernel gave no event that can stop a thread")                               \
-    X(RIGHTS, "other-rights", "the thread has other rights than its program had at first")                   \
-    X(PROGRAM, "other-program", "another program had taken the thread's place")                              \
-    X(OTHERS, "other-users", "the program isn't the profiler's own user's (run the profiler as that user)")  \
-    X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time follows those, too)")    \
-    X(CROWDED, "too-many-programs", "as many programs were followed as may be at once")                      \
-    X(NEW, "too-new", "the program had just begun (a tenth of a second, and a second trigger)")              \
-    X(BUDGET, "over-budget", "bursts had used up their share of the budget (--budget)")                      \
-    X(TAKEN, "address-taken", "the target uses the addresses where the runner lives")                        \
+    X(NO_EVENT, "no-event", "the kernel gave no event that can pause a thread")                              \
+    X(RIGHTS, "other-rights", "the thread's rights differ from those of its program at the start")           \
+    X(PROGRAM, "other-program", "the process had executed another program")                                  \
+    X(OTHERS, "other-users", "the program belongs to another user (run the profiler as that user)")          \
+    X(REAL_TIME, "real-time", "the thread has a real-time policy (--burst-real-time includes these)")        \
+    X(CROWDED, "too-many-programs", "the limit of programs that are traced at once was reached")             \
+    X(NEW, "too-new", "the process was younger than 0.1 s, or this was its first trigger")                   \
+    X(BUDGET, "over-budget", "bursts had spent their share of the budget (--budget)")                        \
+    X(TAKEN, "address-taken", "the program uses the addresses that the runner needs")                        \
     X(SLOW, "too-slow",                                                                                      \
-      "the replay took longer than the thread may be stopped: a starved, throttled or emulated CPU")         \
-    X(STUCK, "held", "the runner held the thread for longer than it may, and was ended")                     \
-    X(LATE, "not-ready", "the runner wasn't ready in time: a starved, throttled or emulated CPU")            \
-    X(REPLAYER, "replayer-ended", "the process that repeats the instructions ended by itself")               \
-    X(MEMORY, "too-much-memory", "runners had more memory than they may")                                    \
+      "the replay took longer than a thread may be paused: a busy, throttled or emulated CPU")               \
+    X(STUCK, "held", "the runner paused the thread for longer than it may, and was ended")                   \
+    X(LATE, "not-ready", "the runner wasn't ready in time: a busy, throttled or emulated CPU")               \
+    X(REPLAYER, "replayer-ended", "the replayer process ended by itself")                                    \
+    X(MEMORY, "too-much-memory", "the runners reached their memory limit")                                   \
     X(BROKEN, "broken", "the runner failed: it ended by itself")
 
 #define CS_BURST_CAUSE_ENUM(id, name, sentence) CS_BURST_##id,

@@ -7,18 +7,19 @@ static const struct {
     const char *name, *sentence;
 } ends[CS_CHAIN_ENDS] = {
     [CS_UNWIND_END_COMPLETE] = {"complete", "reached the program's or the thread's beginning"},
-    [CS_UNWIND_END_DEPTH] = {"too-deep", "more frames than are taken"},
-    [CS_UNWIND_END_NO_IMAGE] = {"no-mapping", "an address in no code that is known"},
-    [CS_UNWIND_END_NO_ROWS] = {"no-rows", "code without unwind information, and frame pointers lead nowhere"},
-    [CS_UNWIND_END_UNSUPPORTED] = {"unsupported-rule", "unwind information of a kind that isn't held"},
-    [CS_UNWIND_END_REGISTER] = {"no-register", "a register that isn't known there is needed"},
-    [CS_UNWIND_END_MEMORY] = {"bad-read", "the stack can't be read there"},
-    [CS_UNWIND_END_STUCK] = {"stuck", "the stack gets no shorter"},
-    [CS_UNWIND_END_NOT_LOADED] = {"not-loaded", "unwind information that wasn't in the kernel yet"},
-    [CS_CHAIN_END_NO_PROCESS] = {"new-process", "a process whose mappings weren't in the kernel yet"},
+    [CS_UNWIND_END_DEPTH] = {"too-deep", "more frames than the limit"},
+    [CS_UNWIND_END_NO_IMAGE] = {"no-mapping", "an address outside of all known code"},
+    [CS_UNWIND_END_NO_ROWS] = {"no-rows", "code without unwind information or frame pointers"},
+    [CS_UNWIND_END_UNSUPPORTED] = {"unsupported-rule",
+                                   "an unwind rule of a kind that the tables cannot hold"},
+    [CS_UNWIND_END_REGISTER] = {"no-register", "the rule needs a register whose value is unknown there"},
+    [CS_UNWIND_END_MEMORY] = {"bad-read", "the stack could not be read"},
+    [CS_UNWIND_END_STUCK] = {"stuck", "the caller's stack pointer did not grow"},
+    [CS_UNWIND_END_NOT_LOADED] = {"not-loaded", "unwind information that was not in the kernel yet"},
+    [CS_CHAIN_END_NO_PROCESS] = {"new-process", "a process whose mappings were not in the kernel yet"},
     [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: the tree was full"},
     [CS_CHAIN_END_COPY] = {"beyond-copy",
-                           "further up than the stack was copied, in a program's first moments"},
+                           "beyond the copied part of the stack, in a program's first moments"},
 };
 
 const char *cs_chain_end_name(unsigned end)

@@ -6,14 +6,15 @@ static const struct {
     const char *counter, *sentence;
 } causes[CS_UNKNOWN_N] = {
     [CS_UNKNOWN_NO_MAPPING] = {"unknown.no-mapping",
-                               "nothing executable is known to be mapped at the address"},
+                               "the address is in no executable mapping that was recorded"},
     [CS_UNKNOWN_NO_PROCESS] = {"unknown.no-process", "the process ended before its mappings could be read"},
-    [CS_UNKNOWN_REPLACED] = {"unknown.replaced", "one image replaced another at the address in that moment"},
+    [CS_UNKNOWN_REPLACED] = {"unknown.replaced", "one image replaced another at the address at that moment"},
     [CS_UNKNOWN_NO_FILE] = {"unknown.no-file", "the image's file was gone, and it has no build-id"},
-    [CS_UNKNOWN_KERNEL] = {"unknown.kernel",
-                           "a kernel address outside of its text and modules, or addresses are hidden"},
+    [CS_UNKNOWN_KERNEL] =
+        {"unknown.kernel",
+         "a kernel address outside of its text and modules, or kernel addresses are hidden"},
     [CS_UNKNOWN_GENERATION] = {"unknown.generation", "the kernel's record of a fork or exec was lost"},
-    [CS_UNKNOWN_CUT] = {"unknown.cut", "the process has more mappings than are remembered"},
+    [CS_UNKNOWN_CUT] = {"unknown.cut", "the process has more mappings than the limit"},
 };
 
 const char *cs_unknown_counter(enum cs_unknown cause)

@@ -16,7 +16,7 @@ g++ -O2 -g -o router "$OLDPWD/bench/hour/router.cc"
 "$CYCLESCOPE" record -- ./router 1 >/dev/null 2>said
 line=$(grep -n 'GUILTY' "$OLDPWD/bench/hour/router.cc" | cut -d: -f1)
 "$CYCLESCOPE" prof >told
-for text in said told; do # the glance and prof say the same
+for text in said told; do # the summary and prof say the same
     grep -Eq "% of the samples are at router.cc:$line \(route\), or" <(tr '\n' ' ' <"$text" | tr -s ' ') || { cat said told; exit 1; }
 done
 "$CYCLESCOPE" prof --json | python3 -c '

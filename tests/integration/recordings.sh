@@ -163,9 +163,9 @@ expect() { # CODE COMMAND...
     [ "$got" = "$code" ] || fail "$* gives $got, not $code: $(cat "$dir/out")"
 }
 expect 7 ./work
-grep -qE '^ran .* % of one CPU' "$dir/out" && grep -qE '^ +[0-9.]+ % .*after_it +work' "$dir/out" || fail "the glance: $(cat "$dir/out")"
+grep -qE '^CPU time .* % of one CPU' "$dir/out" && grep -qE '^ +[0-9.]+ % .*after_it +work' "$dir/out" || fail "the summary: $(cat "$dir/out")"
 "$CYCLESCOPE" record -o "$dir/three" -- bash -c 'sleep 0.1 & wait; ./work; :' >"$dir/out" 2>&1
-grep -q '^ran .*, in 3 threads of 3 processes: ' "$dir/out" || fail "threads in the glance: $(cat "$dir/out")"
+grep -q '^CPU time .*, in 3 threads of 3 processes' "$dir/out" || fail "threads in the summary: $(cat "$dir/out")"
 expect 134 ./work abort
 expect 0 true
 expect 1 false
