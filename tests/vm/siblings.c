@@ -111,7 +111,8 @@ static int observe(void)
     }
     printf("  a reading takes %" PRIu64 " cycles; of the intervals with an interrupted one %u were wrong\n",
            shortest, others_wrong);
-    report("sibling-intervals-kept", 0.2 * READINGS, READINGS, kept);
+    /* How many depends on where turns (of 200 instructions) end in readings: a quarter of them as compiled today. */
+    report("sibling-intervals-kept", 0.05 * READINGS, READINGS, kept);
     report("sibling-intervals-in-which-the-target-ran", 0.05 * kept, kept, moved);
     expect("sibling-kept-intervals-that-are-exact", kept, exactly, 0);
     expect("sibling-target-in-all", (double)by_truth, (double)by_counters, 0);
