@@ -4,6 +4,7 @@
  * Files of this room:
  *   code               what others ask: ties the rooms below together
  *   demangle           names of C++, Rust and D for people
+ *   shared_code        opened and unpacked once for all that reads a store
  *   process_memory     the memory of a process, however it is read
  *   thread_variable    where a thread-local variable of a process lies
  *   variable           where a variable of static storage lies

@@ -85,6 +85,8 @@ void cs_store_close(struct cs_store *store)
 {
     if (!store)
         return;
+    if (store->attached)
+        store->destroy(store->attached);
     cs_store_batch_end(store);
     keep_catalog(store);
     cs_store_refresh(store);
@@ -94,6 +96,17 @@ void cs_store_close(struct cs_store *store)
     free(store->only);
     free(store->path);
     free(store);
+}
+
+void cs_store_attach(struct cs_store *store, void *what, void (*destroy)(void *what))
+{
+    store->attached = what;
+    store->destroy = destroy;
+}
+
+void *cs_store_attached(const struct cs_store *store)
+{
+    return store->attached;
 }
 
 const char *cs_store_path(const struct cs_store *store)

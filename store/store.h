@@ -93,6 +93,9 @@ enum cs_store_mode { CS_STORE_READ, CS_STORE_WRITE /* creates the directory */ }
 
 int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **out, struct cs_error *err);
 void cs_store_close(struct cs_store *store);
+/* One thing that lives as long as the store is open (open files of its images): `destroy` is called before it closes. */
+void cs_store_attach(struct cs_store *store, void *what, void (*destroy)(void *what));
+void *cs_store_attached(const struct cs_store *store); /* NULL: nothing is */
 const char *cs_store_path(const struct cs_store *store);
 
 /* Starts an epoch (its name is <UTC time>-<host>, made unique) and makes it the one that merges go to. `meta`

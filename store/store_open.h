@@ -15,6 +15,8 @@ struct cs_store {
     struct cs_store_epoch *epochs;
     size_t n_epochs, epochs_capacity;
     struct cs_store_catalog *catalog; /* NULL: not asked for yet */
+    void *attached;
+    void (*destroy)(void *attached);
     bool batch;
     struct cs_store_unsynced unsynced; /* directories of this batch */
 };

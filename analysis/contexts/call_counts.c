@@ -2,7 +2,7 @@
 /* Both ends of every edge are put into a flat tree of contexts, whose frames are then named as those of chains are. */
 #include "analysis/contexts/call_counts.h"
 #include "analysis/contexts/functions.h"
-#include "image/code.h"
+#include "image/shared_code.h"
 #include "store/base/array.h"
 #include "store/catalog.h"
 
@@ -145,7 +145,7 @@ static int find_calls(struct counting *c)
                 cs_image_close(code);
                 code = NULL;
                 open = e->image;
-                rc = image ? cs_image_open(image, c->store, &code, c->err) : 0;
+                rc = image ? cs_image_open_shared(image, c->store, &code, c->err) : 0;
             }
             if (rc < 0 || !calls_itself(code, e->from))
                 continue;

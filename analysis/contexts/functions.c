@@ -4,7 +4,7 @@
  * and two files' static functions of a name are two. */
 #include "analysis/contexts/functions.h"
 
-#include "image/code.h"
+#include "image/shared_code.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
@@ -136,7 +136,7 @@ static int open_code(struct naming *n, struct cs_store *store, const char *id, s
     cs_image_close(n->code);
     n->code = NULL;
     n->image = *id ? cs_catalog_image(n->calls->catalog, id) : NULL;
-    int rc = n->image ? cs_image_open(n->image, store, &n->code, err) : 0;
+    int rc = n->image ? cs_image_open_shared(n->image, store, &n->code, err) : 0;
     if (rc == 0 && n->code && !*n->calls->trouble && !*n->image->build_id && n->image->kind == CS_IMAGE_ELF)
         snprintf(n->calls->trouble, sizeof n->calls->trouble, "%s", cs_image_trouble(n->code));
     return rc;

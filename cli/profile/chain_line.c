@@ -4,6 +4,7 @@
  * 1982), but nothing is guessed. */
 #include "cli/profile/chain_line.h"
 #include "analysis/contexts/calls.h"
+#include "image/shared_code.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ static struct cs_image_code *open_code(struct blame *b, const char *id)
     struct cs_error ignored = {0};
     const struct cs_store_image *image = *id ? cs_catalog_image(b->catalog, id) : NULL;
     if (image && image->kind != CS_IMAGE_KERNEL)
-        (void)cs_image_open(image, b->store, &code, &ignored);
+        (void)cs_image_open_shared(image, b->store, &code, &ignored);
     return code;
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"
+#include "image/shared_code.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
@@ -212,14 +213,6 @@ static int nothing_there(struct cs_error *err, const char *before, const char *p
     return -ENOENT;
 }
 
-enum { CODES_MAX = 8 };
-
-struct profile_codes {
-    unsigned n;
-    const struct profile_image *of[CODES_MAX];
-    struct cs_image_code *code[CODES_MAX];
-};
-
 int profile_open(struct profile *p, const char *path, const struct profile_filter *filter,
                  struct cs_error *err)
 {
@@ -229,7 +222,6 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
         nothing_there(err, "there is no store at", path, "");
     if (rc < 0)
         return rc;
-    p->codes = calloc(1, sizeof *p->codes);
     struct gathering w = {.profile = p,
                           .filter = filter,
                           .image.word = filter->image ? filter->image : "",
@@ -266,26 +258,13 @@ int profile_needs_code(const struct profile *p, struct cs_error *err)
 
 struct cs_image_code *profile_code(const struct profile *p, const struct profile_image *image)
 {
-    struct profile_codes *kept = p->codes;
     struct cs_error ignored = {0};
     struct cs_image_code *code;
-    for (unsigned i = 0; kept && i < kept->n; i++)
-        if (kept->of[i] == image)
-            return cs_image_share(kept->code[i]);
-    if (cs_image_open(&image->image, p->store, &code, &ignored) < 0)
-        return NULL;
-    if (!kept || kept->n == CODES_MAX)
-        return code;
-    kept->of[kept->n] = image;
-    kept->code[kept->n++] = code;
-    return cs_image_share(code);
+    return cs_image_open_shared(&image->image, p->store, &code, &ignored) < 0 ? NULL : code;
 }
 
 void profile_close(struct profile *p)
 {
-    for (unsigned i = 0; p->codes && i < p->codes->n; i++)
-        cs_image_close(p->codes->code[i]);
-    free(p->codes);
     for (size_t i = 0; i < p->n_images; i++)
         free(p->images[i].parts);
     free(p->images);

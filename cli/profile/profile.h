@@ -90,7 +90,6 @@ struct profile {
     size_t n_edges, edges_capacity;
     const char **epochs;
     unsigned n_epochs, epochs_capacity;
-    struct profile_codes *codes;
 };
 
 int profile_open(struct profile *profile, const char *path, const struct profile_filter *filter,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The readers of image/ against binutils, on this test's own executable: build-id, segments, frame
  * descriptions, stubs, lines, and its separate debug file. Nested ranges against a search through all. */
-#include "image/code.h"
 #include "image/file/eh_frame.h"
 #include "image/file/elf.h"
 #include "image/file/identity.h"
 #include "image/file/ranges.h"
 #include "image/file/segments.h"
+#include "image/shared_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -336,6 +336,37 @@ static void shared_code_is_open_until_it_was_closed_as_often(void **unused)
     assert_true(closed);
 }
 
+static void an_image_of_a_store_is_opened_once_until_the_store_is_closed(void **unused)
+{
+    (void)unused;
+    char path[sizeof self + 8];
+    struct cs_error err = {0};
+    struct cs_image_code *code[2], *other;
+    struct cs_store *store;
+    bool closed = false;
+    snprintf(path, sizeof path, "%s/store", folder);
+    assert_int_equal(cs_store_open(path, CS_STORE_WRITE, &store, &err), 0);
+    struct cs_store_image image = {.id = "aa", .kind = CS_IMAGE_ELF, .path = self, .build_id = ""};
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(cs_image_open_shared(&image, store, &code[i], &err), 0);
+    assert_ptr_equal(code[0], code[1]);
+    assert_int_equal(cs_image_attach(code[0], self, &closed, note), 0);
+    image.path = "/elsewhere"; /* one id may have been seen at two places */
+    assert_int_equal(cs_image_open_shared(&image, store, &other, &err), 0);
+    assert_ptr_not_equal(other, code[0]);
+    cs_image_close(other);
+    for (unsigned i = 0; i < 100; i++) { /* those used last are kept, and what is in use stays */
+        snprintf(image.id, sizeof image.id, "%u", i);
+        assert_int_equal(cs_image_open_shared(&image, store, &other, &err), 0);
+        cs_image_close(other);
+    }
+    cs_image_close(code[0]);
+    assert_false(closed);
+    cs_image_close(code[1]);
+    assert_true(closed);
+    cs_store_close(store);
+}
+
 /* Every so many of the procedures that have lines. */
 static void lines_are_those_of_addr2line(void **unused)
 {
@@ -463,6 +494,7 @@ int main(void)
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
         cmocka_unit_test(shared_code_is_open_until_it_was_closed_as_often),
+        cmocka_unit_test(an_image_of_a_store_is_opened_once_until_the_store_is_closed),
         cmocka_unit_test(lines_are_those_of_addr2line),
         cmocka_unit_test(a_debug_file_without_build_id_is_told_by_its_checksum),
         cmocka_unit_test(the_innermost_range_is_the_shortest_around_an_address),
