@@ -21,7 +21,7 @@ bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
             return false;
         out->high = rule_rest(s);
         out->expected = CS_MODEL_FETCH_UNSEEN * out->high;
-        rule_report(out, "a line of code begins here; nothing observed clears it");
+        rule_report(out, "a cache line of code begins here; no evidence rules it out");
         return true;
     }
     if (s->fetch.new_lines < CS_MODEL_RATE_NEGLIGIBLE)
@@ -33,8 +33,8 @@ bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     out->expected = s->fetch.new_lines * far * (s->begins_line ? CS_MODEL_FETCH_LINE : CS_MODEL_FETCH_INSIDE);
     out->high =
         s->fetch.new_lines * far * (s->begins_line ? CS_MODEL_FETCH_LINE_MAX : CS_MODEL_FETCH_INSIDE_MAX);
-    rule_report(out, "%.0f %% of visits bring a new line of code; %s of code ran", s->fetch.new_lines * 100,
-                size);
+    rule_report(out, "%.0f %% of executions fetch a new line of code; %s of code ran",
+                s->fetch.new_lines * 100, size);
     return true;
 }
 
@@ -52,7 +52,7 @@ bool rule_i_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
             return false;
         out->high = rule_rest(s) < cost ? rule_rest(s) : cost;
         out->expected = CS_MODEL_CODE_PAGE_UNSEEN * out->high;
-        rule_report(out, "control may come from another page; nothing observed clears it");
+        rule_report(out, "control may come from another page; no evidence rules it out");
         return true;
     }
     if (s->fetch.new_pages < CS_MODEL_RATE_NEGLIGIBLE)
@@ -60,7 +60,7 @@ bool rule_i_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     out->observed = true;
     out->expected = s->fetch.new_pages * cost * CS_MODEL_CODE_PAGE;
     out->high = s->fetch.new_pages * cost;
-    rule_report(out, "%.0f %% of visits bring a new page of code, of %.0f that ran%s",
+    rule_report(out, "%.0f %% of executions fetch from a new page of code, of %.0f pages that ran%s",
                 s->fetch.new_pages * 100, s->code_pages, walks ? ", more than the TLBs hold" : "");
     return true;
 }
@@ -98,7 +98,7 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
             return false;
         out->high = rule_rest(s) < m->mispredict_cycles[1] ? rule_rest(s) : m->mispredict_cycles[1];
         out->expected = CS_MODEL_BRANCH_UNSEEN * out->high;
-        rule_report(out, "a branch; nothing observed clears it");
+        rule_report(out, "a branch; no evidence rules it out");
         return true;
     }
     double missed = f->here > f->missed ? f->here : f->missed;
@@ -115,7 +115,8 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
         out->high = shadow < out->high ? shadow : out->high;
     }
     if (f->here > f->missed)
-        rule_report(out, "control came the way that it seldom takes, up to %.0f %% of it by a wrong guess",
+        rule_report(out,
+                    "the branch rarely goes this way; up to %.0f %% of these executions are mispredicted",
                     missed * 100);
     else if (most > missed)
         rule_report(out, "%.1f to %.1f %% of its executions are unpredictable", missed * 100, most * 100);
@@ -143,8 +144,8 @@ bool rule_lock(const struct cs_culprit_stall *s, const struct cs_machine *m, str
     out->high = op->flags & CS_ISA_OP_SERIALISE ? CS_MODEL_SERIALISE_MAX
                 : op == s->lock_before          ? CS_MODEL_LOCK_AFTER_MAX
                                                 : CS_MODEL_LOCK_MAX;
-    rule_report(out, op->flags & CS_ISA_OP_LOCK ? "a locked instruction drains the stores before it"
-                                                : "waits for all before it");
+    rule_report(out, op->flags & CS_ISA_OP_LOCK ? "a locked instruction drains all earlier stores"
+                                                : "it waits for all earlier instructions");
     return true;
 }
 
@@ -160,7 +161,7 @@ bool rule_divider(const struct cs_culprit_stall *s, const struct cs_machine *m,
                     : rule_is(s->op, CS_ISA_OP_DIVIDE) ? CS_MODEL_DIVIDE
                                                        : CS_MODEL_FDIVIDE;
     out->high = rule_is(s->op, CS_ISA_OP_DIVIDE) ? CS_MODEL_DIVIDE_MAX : CS_MODEL_FDIVIDE_MAX;
-    rule_report(out, "a division, which depends on its operands' size");
+    rule_report(out, "a division, whose time depends on the size of its operands");
     return true;
 }
 
@@ -172,7 +173,7 @@ bool rule_system_call(const struct cs_culprit_stall *s, const struct cs_machine 
         return false;
     out->observed = true;
     out->high = out->expected = rule_rest(s);
-    rule_report(out, "the way into the kernel and back");
+    rule_report(out, "the entry into the kernel and the return");
     return true;
 }
 
@@ -192,7 +193,7 @@ bool rule_memory_chain(const struct cs_culprit_stall *s, const struct cs_machine
     out->expected = rate * CS_MODEL_FORWARD_SHARE * cost;
     out->high =
         rate * cost * (own >= s->forwarded_before ? CS_MODEL_FORWARD_OWN_MAX : CS_MODEL_FORWARD_OPERAND_MAX);
-    rule_report(out, "%.0f %% of its %s pass through memory from a store just before", rate * 100,
+    rule_report(out, "%.0f %% of its %s read what a store has just written", rate * 100,
                 own >= s->forwarded_before ? "loads" : "operands");
     return true;
 }
@@ -207,7 +208,7 @@ bool rule_chain_slack(const struct cs_culprit_stall *s, const struct cs_machine 
         return false;
     out->high = CS_MODEL_SCHEDULE_OFF_MAX * s->m;
     out->expected = CS_MODEL_SCHEDULE_OFF * s->m;
-    rule_report(out, "the scheduling model may be off by 30 %%");
+    rule_report(out, "within the error of the scheduling model (30 %%)");
     return true;
 }
 
@@ -219,7 +220,7 @@ bool rule_port_slack(const struct cs_culprit_stall *s, const struct cs_machine *
         return false;
     out->high = CS_MODEL_SCHEDULE_OFF_MAX * s->m;
     out->expected = CS_MODEL_SCHEDULE_OFF * s->m;
-    rule_report(out, "the scheduling model may be off by 30 %%");
+    rule_report(out, "within the error of the scheduling model (30 %%)");
     return true;
 }
 
@@ -239,7 +240,7 @@ bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
         return false;
     out->high = CS_MODEL_DENORMAL_MAX;
     out->expected = rule_rest(s);
-    rule_report(out, "floating-point arithmetic, slow for no other reason");
+    rule_report(out, "floating-point arithmetic, and nothing else explains the time");
     return true;
 }
 
@@ -252,6 +253,6 @@ bool rule_page_fault(const struct cs_culprit_stall *s, const struct cs_machine *
         return false;
     out->high = 1e9; /* the count bounds it */
     out->expected = s->event_rate[CS_COUNTED_PAGE_FAULT] * CS_MODEL_PAGE_FAULT;
-    rule_report(out, "%.4f page faults each time", s->event_rate[CS_COUNTED_PAGE_FAULT]);
+    rule_report(out, "%.4f page faults per execution", s->event_rate[CS_COUNTED_PAGE_FAULT]);
     return true;
 }

@@ -75,10 +75,10 @@ static double stores_wait(const struct cs_culprit_stall *s)
 
 static const char *pattern(const struct cs_culprit_memory *f, const struct cs_culprit_memory *from)
 {
-    return chased(f, from) > CS_MODEL_POINTER_SHARE ? "chases pointers"
-           : f->pointer > CS_MODEL_POINTER_SHARE    ? "goes where indices point"
-           : f->steady > 0.8                        ? "steps evenly"
-                                                    : "jumps";
+    return chased(f, from) > CS_MODEL_POINTER_SHARE ? "pointer chasing"
+           : f->pointer > CS_MODEL_POINTER_SHARE    ? "indexed accesses"
+           : f->steady > 0.8                        ? "evenly spaced accesses"
+                                                    : "scattered accesses";
 }
 
 /* A load that stays in lines used less than 256 other lines ago hits a first level of 512; so does one whose
@@ -92,7 +92,7 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     if (rule_is(s->op, CS_ISA_OP_PREFETCH)) {
         out->high = m->memory_cycles + m->walk_cycles;
         out->expected = CS_MODEL_PREFETCH_SHARE * rule_rest(s);
-        rule_report(out, "a prefetch waits for a free line buffer and for its page's translation");
+        rule_report(out, "a prefetch waits for a free line buffer and for the translation of its page");
         return true;
     }
     if (!op ||
@@ -112,7 +112,7 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
             return false;
         out->high = rule_rest(s);
         out->expected = (s->bursts ? CS_MODEL_LOAD_NOT_RUN : CS_MODEL_LOAD_UNSEEN) * out->high * weight;
-        rule_report(out, "a load; nothing observed clears it");
+        rule_report(out, "a load; no evidence rules it out");
         return weight == 1;
     }
     struct memory_level level = rule_level(m, f);
@@ -128,10 +128,10 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
     if (f->footprint_bytes > 0)
-        rule_report(out, "%s through %s%s (%s), %.2f new lines each time", pattern(f, from),
+        rule_report(out, "%s over %s%s (%s), %.2f new cache lines per execution", pattern(f, from),
                     f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
     else
-        rule_report(out, "%s, %.2f new lines each time", pattern(f, from), f->new_lines);
+        rule_report(out, "%s, %.2f new cache lines per execution", pattern(f, from), f->new_lines);
     return true;
 }
 
@@ -145,7 +145,7 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     if (!f->seen) {
         out->high = rule_rest(s);
         out->expected = (s->bursts ? CS_MODEL_PAGE_NOT_RUN : CS_MODEL_PAGE_UNSEEN) * out->high;
-        rule_report(out, "accesses memory; nothing observed clears it");
+        rule_report(out, "a memory access; no evidence rules it out");
         return !s->bursts;
     }
     bool walks = f->footprint_pages == 0 || f->footprint_pages > m->stlb_entries;
@@ -165,7 +165,8 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     out->expected = cost * (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
                                                            : CS_MODEL_WALK_STORE * stores_wait(s));
     out->high = cost * CS_MODEL_MISS_HIGH;
-    rule_report(out, "%.2f new pages each time%s", f->new_pages, walks ? ", more than the TLBs hold" : "");
+    rule_report(out, "%.2f new pages per execution%s", f->new_pages,
+                walks ? ", more than the TLBs hold" : "");
     return true;
 }
 
@@ -183,7 +184,7 @@ bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine
             return false;
         out->high = rule_rest(s);
         out->expected = CS_MODEL_STORE_UNSEEN * out->high;
-        rule_report(out, "a store; nothing observed clears it");
+        rule_report(out, "a store; no evidence rules it out");
         return true;
     }
     if (!store || !f->seen || f->new_lines < CS_MODEL_RATE_NEGLIGIBLE)
@@ -200,7 +201,7 @@ bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine
     out->expected = cost * stores_wait(s) * (near ? CS_MODEL_STORE_NEAR : CS_MODEL_STORE_FAR) *
                     (1 - CS_MODEL_STORE_STEADY * f->steady);
     out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
-    rule_report(out, "stores to %s (%s), %.2f new lines each time",
+    rule_report(out, "stores to %s (%s), %.2f new cache lines per execution",
                 f->footprint_bytes > 0 ? size : "new lines", level.name, f->new_lines);
     return true;
 }
@@ -216,7 +217,7 @@ bool rule_store_forward(const struct cs_culprit_stall *s, const struct cs_machin
     out->observed = true;
     out->expected = s->memory.blocked * CS_MODEL_FORWARD_FAIL;
     out->high = s->memory.blocked * CS_MODEL_FORWARD_FAIL_MAX;
-    rule_report(out, "%.0f %% of its loads are covered in part only by a young store",
+    rule_report(out, "%.0f %% of its loads read bytes of which a recent store wrote only a part",
                 s->memory.blocked * 100);
     return true;
 }
@@ -233,7 +234,7 @@ bool rule_alias_4k(const struct cs_culprit_stall *s, const struct cs_machine *m,
     out->observed = true;
     out->expected = s->memory.aliased * CS_MODEL_ALIAS;
     out->high = s->memory.aliased * CS_MODEL_ALIAS_MAX;
-    rule_report(out, "%.0f %% of its loads meet a young store a multiple of 4 KB away",
+    rule_report(out, "%.0f %% of its loads follow a recent store at a distance of a multiple of 4 KB",
                 s->memory.aliased * 100);
     return true;
 }
@@ -258,6 +259,6 @@ bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *
     out->high =
         f->split * (rule_is(op, CS_ISA_OP_STORE) ? CS_MODEL_SPLIT_STORE_MAX : CS_MODEL_SPLIT_LOAD_MAX) +
         f->page_split * CS_MODEL_PAGE_SPLIT_MAX;
-    rule_report(out, "%.0f %% of its accesses cross a line", f->split * 100);
+    rule_report(out, "%.0f %% of its accesses cross a cache line", f->split * 100);
     return true;
 }

@@ -12,9 +12,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SCALE_TOLD 3 /* below this factor the uncertain scale of cycles isn't worth a note */
 
 struct subject {
     struct profile profile;
@@ -92,8 +95,8 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
     if (cs_image_isa(s->code) == CS_ISA_NONE && image->kind == CS_IMAGE_JIT)
         return cs_fail(
             err, 2,
-            "the code of %s isn't kept with the recording: it is where its runtime writes a jitdump file "
-            "(node --perf-prof) and record runs without --no-keep-code",
+            "the recording has no code of %s: let its runtime write a jitdump file (node --perf-prof), and "
+            "record without --no-keep-code",
             image->path);
     if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
@@ -151,21 +154,26 @@ static void print_head(struct output *out, const struct subject *s)
                 cs_image_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
                 a->samples, plural((double)a->samples), s->evidence->event,
                 total ? 100.0 * (double)a->samples / (double)total : 0.0);
-    output_line(out, "*** core at %.2f GHz%s, %.0f cycles a sample; static cycles M: %s", m->core_hz / 1e9,
+    output_line(out, "*** core at %.2f GHz%s, %.0f cycles per sample; M: cycles by the model %s",
+                m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
                 s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
+    output_line(
+        out,
+        "*** for each block: cycles/instructions = CPI; its execution count, relative to the busiest block");
     if (!a->frequencies)
         output_note(out,
-                    "nothing was seen of which way control goes here: blocks are taken to run equally "
-                    "often, and only the program's text clears suspects (%s)",
+                    "No burst or path saw the branches of this code. All blocks are assumed to run equally "
+                    "often, and only "
+                    "the instructions themselves rule causes out (%s).",
                     more_evidence(s->profile.store));
-    else if (a->scale_fitted && a->scale > 0)
-        output_note(
-            out,
-            "frequencies are relative: nothing counted executions, so cycles are scaled until the model and "
-            "what was seen of the program make up the samples; by what the suspects can cost, the true "
-            "cycles an execution are %.2g to %.2g times these",
-            a->scale / a->scale_high, a->scale / a->scale_low);
+    else if (a->scale_fitted && a->scale > 0 &&
+             fmax(a->scale / a->scale_low, a->scale_high / a->scale) >= SCALE_TOLD)
+        output_note(out,
+                    "Cycle counts are relative: without a hardware counter the absolute scale is unknown "
+                    "(the true cycles are %.2g to "
+                    "%.2g times these). Compare instructions with each other, not with a data sheet.",
+                    a->scale / a->scale_high, a->scale / a->scale_low);
 }
 
 static void print_tail(struct output *out, const struct subject *s)
@@ -186,11 +194,11 @@ static void print_tail(struct output *out, const struct subject *s)
     output_line(out, "%s.", sentence);
     output_set(out, "evidence", verdict_json(&verdict));
     if (verdict.enough && worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
-        output_line(out, "(between %.1f and %.1f %%: other suspects remain)", 100 * worst.low,
+        output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst.low,
                     100 * (worst.high < 1 ? worst.high : 1));
     double saves = cause_saves(&worst, &s->evidence->machine);
     if (advice)
-        output_line(out, "What usually helps: %s. It would take some %.0f %% of the time away.", advice,
+        output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", advice,
                     100 * saves);
     output_set(out, "sentence", json_text(sentence));
     output_set(out, "worst",
@@ -248,7 +256,8 @@ static const struct option_entry options[] = {
     {"lines", 'l', NULL, "source lines between the instructions"},
     OPTION_ALL,
     OPTION_CPU,
-    {"counted", 0, "ADDRESS=N", "that instruction ran N times: cycles are absolute then, not fitted"},
+    {"counted", 0, "ADDRESS=N",
+     "the instruction at ADDRESS ran N times; cycles are then absolute, not fitted"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -257,15 +266,15 @@ extern const struct command command_calc;
 const struct command command_calc = {
     "calc",
     "[PROCEDURE]",
-    "why a procedure was slow: cycles, static and dynamic stalls and their culprits",
-    "Lists the procedure's blocks with best-case and actual cycles, and above each instruction that stalls "
+    "why a procedure was slow: cycles, static and dynamic stalls and their causes",
+    "Lists the procedure's blocks with best-case and actual cycles. Above each instruction that stalls are "
     "the "
-    "suspects with the cycles that each can have cost. Samples are attributed to the instruction that took "
-    "the "
-    "time. "
-    "What bursts saw clears a suspect or confirms it; where two suspects remain both are named with their "
-    "bounds.\n\n"
-    "Without PROCEDURE the hottest one is taken.",
+    "possible causes, with the cycles that each may have cost. Samples are attributed to the instruction "
+    "that took "
+    "the time. Evidence from bursts confirms a cause or rules it out. Where two causes remain possible, both "
+    "are "
+    "named with their bounds.\n\n"
+    "Without PROCEDURE, calc takes the hottest one.",
     options,
     run,
 };

@@ -57,7 +57,7 @@ struct worst_cause {
     const char *reason;
 };
 struct worst_cause worst_cause(const struct cs_cycle_account *account);
-/* "41.0 % of this procedure waits for the load at 0x11c0 (list.c:20), which chases pointers through 3.1 MB".
+/* "41.0 % of this procedure is stalled on the load at 0x11c0 (list.c:20): pointer chasing over 3.1 MB".
  */
 void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
 /* Where the verdict isn't carried: what is missing, and how to get it. `samples`: of the whole recording. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Figure 2: blocks with their best and actual cycles, instructions with bubbles above those that stall. */
+/* The listing (dcpi-1997 figure 2): blocks with their best and actual cycles, instructions with bubbles above those that stall. */
 #include "cli/procedure/calc.h"
 
 #include "image/isa/decode.h"
@@ -61,7 +61,7 @@ static double possible_cycles(const struct cs_cycle_account *a, const struct cs_
     return block->actual >= block->operations * a->operation_cycles ? block->actual : (double)NAN;
 }
 
-/* Letters of those who share the stall, the heaviest first, then what each means, and where its culprit is. */
+/* The letters of the causes that share the stall, the largest first; then what each means, and where its culprit is. */
 static void print_bubbles(struct output *out, const struct cs_cycle_account_insn *insn)
 {
     const struct cs_culprit_classification *v = insn->classification;
@@ -134,16 +134,17 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         double n = block->n_insns;
         output_line(out, "%s", "");
         if (isfinite(acc->best) && isfinite(acc->actual)) {
-            char actual[96] = "unknown (too few samples, or fewer visits than estimated)";
+            char actual[96] = "unknown (too few samples, or fewer executions than estimated)";
             if (isfinite(possible_cycles(a, acc)))
                 snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI%s", acc->actual, n, acc->actual / n,
-                         acc->actual < 0.995 * acc->best ? " (faster than the model says)" : "");
+                         acc->actual < 0.995 * acc->best ? " (faster than the model allows)" : "");
             output_line(
-                out, "*** Best-case %.1f/%.0f = %.2fCPI   Actual %s   visits %.3g %s(%.1f %% of samples)",
+                out,
+                "*** Best-case %.1f/%.0f = %.2fCPI   Actual %s   execution count %.3g %s(%.1f %% of samples)",
                 acc->best, n, acc->best / n, actual, most_visits > 0 ? acc->visits / most_visits : 0,
                 acc->on_path ? "in a loop " : "", 100 * acc->attributed / fmax(1, (double)a->samples));
         } else
-            output_line(out, "*** not seen by bursts: no frequency (%.1f %% of samples)",
+            output_line(out, "*** not seen by bursts: execution count unknown (%.1f %% of samples)",
                         100 * acc->attributed / fmax(1, (double)a->samples));
         output_line(out, "%8s  %-44s %9s %9s %5s  %s", "Addr", "Instruction", "Samples", "Cycles", "M",
                     "Culprit");

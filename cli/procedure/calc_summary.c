@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Figure 4 and the last line in words. */
+/* The table of causes (dcpi-1997 figure 4), and the sentence that names the largest cause. */
 #include "cli/procedure/calc.h"
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     double best, actual = summary_cpi(s, &best);
     if (isfinite(actual))
         output_line(out, "*** Best-case %.2fCPI   Actual %.2fCPI%s", best, actual,
-                    actual < 0.995 * best ? " (faster than the model says)" : "");
+                    actual < 0.995 * best ? " (faster than the model allows)" : "");
     output_line(out, "***");
     for (int c = 0; c < CS_N_CAUSES; c++) {
         dynamic += s->share[c];
@@ -93,17 +93,18 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     print_row(out, "Total stall", percent(s, dynamic + statics));
     print_row(out, "Execution", percent(s, s->execution));
     if (s->unattributed > 0)
-        print_row(out, "No frequency known", percent(s, s->unattributed));
+        print_row(out, "Execution count unknown", percent(s, s->unattributed));
     double net = 100 - percent(s, dynamic + statics + s->execution + s->unattributed);
-    print_row(out, "Net sampling error", fabs(net) < 0.05 ? 0 : net);
+    if (fabs(net) >= 0.05)
+        print_row(out, "Net sampling error", net);
     output_line(out, "*** ----------------------------------------------------");
     print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
     if (percent(s, s->gain) >= GAIN_TOLD)
-        output_note(
-            out,
-            "Elsewhere code ran faster than the model says, by %.1f %% of these samples: frequencies or "
-            "static cycles are off, and causes by as much.",
-            percent(s, s->gain));
+        output_note(out,
+                    "Elsewhere the code ran faster than the model allows, by %.1f %% of these samples. The "
+                    "estimated execution counts or "
+                    "static cycles are wrong there, and the shares of causes may be wrong by as much.",
+                    percent(s, s->gain));
 }
 
 json_t *summary_json(const struct cs_cycle_account_summary *s)
@@ -140,7 +141,7 @@ static int by_place(const void *p, const void *q)
     return (x->stalled > y->stalled) - (x->stalled < y->stalled);
 }
 
-/* Makes one of all that have cause and place in common; the heaviest tells where it stalls. Returns how many there are. */
+/* Makes one of all that have cause and place in common; the heaviest gives the place of the stall. Returns how many there are. */
 static size_t add_up(struct worst_cause *causes, size_t n)
 {
     size_t kept = 0;
@@ -167,7 +168,7 @@ static size_t add_up(struct worst_cause *causes, size_t n)
     return kept;
 }
 
-/* Room for the causes of all instructions and the static ones: an interpreter's loop has thousands. */
+/* Memory for the causes of all instructions and the static ones: an interpreter's loop has thousands. */
 static struct worst_cause *causes_room(const struct cs_cycle_account *a)
 {
     size_t n = CS_N_CAUSES;
@@ -260,24 +261,24 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
 }
 
 static const char *const sentences[CS_N_CAUSES + 1] = {
-    [CS_CAUSE_DCACHE] = "waits for the load at %s, which",
-    [CS_CAUSE_DTLB] = "waits for address translations of the access at %s:",
-    [CS_CAUSE_ICACHE] = "waits for code to be fetched after %s:",
-    [CS_CAUSE_ITLB] = "waits for translations of code addresses after %s:",
+    [CS_CAUSE_DCACHE] = "is stalled on the load at %s:",
+    [CS_CAUSE_DTLB] = "is stalled on address translation for the access at %s:",
+    [CS_CAUSE_ICACHE] = "is stalled on instruction fetch after %s:",
+    [CS_CAUSE_ITLB] = "is stalled on translation of code addresses after %s:",
     [CS_CAUSE_MISPREDICT] = "is lost to mispredictions of the branch at %s:",
-    [CS_CAUSE_STORE_BUFFER] = "waits for room in the store buffer, which the store at %s fills: it",
-    [CS_CAUSE_FORWARD] = "waits for store forwarding that fails at the load at %s:",
-    [CS_CAUSE_ALIAS] = "waits for false conflicts of addresses at %s:",
-    [CS_CAUSE_SPLIT] = "goes to the access at %s that crosses cache lines:",
-    [CS_CAUSE_LOCK] = "goes to the locked or serialising instruction at %s:",
-    [CS_CAUSE_DENORMAL] = "goes to the arithmetic at %s, probably on denormal numbers:",
-    [CS_CAUSE_SYSCALL] = "goes to the system call at %s:",
-    [CS_CAUSE_PAGE_FAULT] = "goes to page faults at %s:",
-    [CS_CAUSE_DIVIDER] = "waits for the divider, most at %s",
-    [CS_CAUSE_DEPENDENCY] = "is the latency of a chain of dependent instructions, most of it at %s",
-    [CS_CAUSE_PORT] = "waits for execution ports that are busy, most at %s",
-    [CS_CAUSE_FRONT] = "waits for instructions to be decoded and dispatched, most at %s",
-    [CS_N_CAUSES] = "is stall at %s that nothing known explains",
+    [CS_CAUSE_STORE_BUFFER] = "is stalled on a full store buffer, which the store at %s fills:",
+    [CS_CAUSE_FORWARD] = "is stalled on failed store forwarding at the load at %s:",
+    [CS_CAUSE_ALIAS] = "is stalled on false address conflicts (4K aliasing) at %s:",
+    [CS_CAUSE_SPLIT] = "is spent on the access at %s, which crosses cache lines:",
+    [CS_CAUSE_LOCK] = "is spent on the locked or serialising instruction at %s:",
+    [CS_CAUSE_DENORMAL] = "is spent on the arithmetic at %s, probably on denormal numbers:",
+    [CS_CAUSE_SYSCALL] = "is spent on the system call at %s:",
+    [CS_CAUSE_PAGE_FAULT] = "is spent on page faults at %s:",
+    [CS_CAUSE_DIVIDER] = "is stalled on the divider, mostly at %s",
+    [CS_CAUSE_DEPENDENCY] = "is the latency of a chain of dependent instructions, mostly at %s",
+    [CS_CAUSE_PORT] = "is stalled on busy execution ports, mostly at %s",
+    [CS_CAUSE_FRONT] = "is stalled on instruction decode and dispatch, mostly at %s",
+    [CS_N_CAUSES] = "is a stall at %s without a known cause",
 };
 
 void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
@@ -312,9 +313,9 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
     static const char *const advice[CS_N_CAUSES] = {
         [CS_CAUSE_DCACHE] =
             "smaller or denser data, an order that follows memory, or a prefetch some iterations ahead",
-        [CS_CAUSE_DTLB] = "huge pages (madvise), or data that is visited together on fewer pages",
-        [CS_CAUSE_ICACHE] = "less inlining and unrolling here, or an order of code by frequency (PGO, BOLT)",
-        [CS_CAUSE_ITLB] = "code on huge pages, or an order of code by frequency",
+        [CS_CAUSE_DTLB] = "huge pages (madvise), or data that is used together on fewer pages",
+        [CS_CAUSE_ICACHE] = "less inlining and unrolling here, or hot code laid out together (PGO, BOLT)",
+        [CS_CAUSE_ITLB] = "code on huge pages, or hot code laid out together",
         [CS_CAUSE_MISPREDICT] =
             "a branchless form (conditional move, table, mask), or data sorted by the condition",
         [CS_CAUSE_STORE_BUFFER] =
@@ -323,18 +324,17 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
             "loads no wider than the store that wrote the bytes, or the value kept in a register",
         [CS_CAUSE_ALIAS] = "arrays whose distance is no multiple of 4 KB",
         [CS_CAUSE_SPLIT] = "data aligned to its size, or to lines",
-        [CS_CAUSE_LOCK] =
-            "one thread's share kept apart and added once, or a plain store where that is enough",
+        [CS_CAUSE_LOCK] = "a counter for each thread, added up once, or a plain store where that is enough",
         [CS_CAUSE_DENORMAL] = "flush-to-zero (MXCSR), or a small constant added to decaying values",
         [CS_CAUSE_SYSCALL] = "fewer, larger calls",
-        [CS_CAUSE_PAGE_FAULT] = "memory reused rather than given back, or populated ahead",
+        [CS_CAUSE_PAGE_FAULT] = "memory reused instead of given back, or populated in advance",
         [CS_CAUSE_DIVIDER] = "a multiplication by the reciprocal, a shift, or narrower operands",
         [CS_CAUSE_DEPENDENCY] = "several independent chains (partial sums), or a shorter chain",
         [CS_CAUSE_PORT] = "fewer operations of that kind, or vector ones",
         [CS_CAUSE_FRONT] = "shorter code in the loop",
     };
     if (cause == CS_CAUSE_MISPREDICT && is_indirect(account, worst->responsible))
-        return "fewer targets here (the likeliest one tested for and called first), or calls sorted by "
+        return "fewer targets here (test for the likeliest one and call it directly), or calls sorted by "
                "target";
     return cause < CS_N_CAUSES ? advice[cause] : NULL;
 }

@@ -337,15 +337,15 @@ static int run(const struct parsed *args)
     if (rc == 0) {
         struct output *out = output_open(args);
         if (against && (t.n_blind || other.n_blind))
-            output_note(
-                out,
-                "No burst saw %u procedure%s of this recording and %u of the other: where only one was seen "
-                "causes differ by that, too.",
-                t.n_blind, plural(t.n_blind), other.n_blind);
+            output_note(out,
+                        "No burst saw %u procedure%s of this recording and %u of the other. Where bursts saw "
+                        "only one of them, "
+                        "that by itself can make causes differ.",
+                        t.n_blind, plural(t.n_blind), other.n_blind);
         if (against && (t.n_thin || other.n_thin))
             output_note(out,
                         "Too few bursts saw %u of %u procedure%s of this recording and %u of %u of the other "
-                        "to name a cause: a difference in causes may be theirs.",
+                        "to name a cause. A difference in causes may come from that.",
                         t.n_thin, t.n_procedures, plural(t.n_procedures), other.n_thin, other.n_procedures);
         if (against)
             summary_compare(out, &t.all, t.ms_a_sample, &other.all, other.ms_a_sample);

@@ -29,8 +29,8 @@ static void print_hot(struct output *out, const struct sum_tally *t)
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
         {.key = "best_cpi", .head = "best CPI", .kind = COLUMN_NUMBER, .digits = 2},
         {.key = "actual_cpi", .head = "CPI", .kind = COLUMN_NUMBER, .digits = 2},
-        {.key = "first", .head = "first cause", .kind = COLUMN_TEXT},
-        {.key = "first_percent", .head = "% of it", .kind = COLUMN_SHARE},
+        {.key = "first", .head = "largest cause", .kind = COLUMN_TEXT},
+        {.key = "first_percent", .head = "its %", .kind = COLUMN_SHARE},
         {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "sentence", .kind = COLUMN_TEXT},
@@ -59,14 +59,15 @@ static void print_hot(struct output *out, const struct sum_tally *t)
 static void print_notes(struct output *out, const struct sum_tally *t)
 {
     if (t->n_blind)
-        output_note(out,
-                    "No burst saw %u of %u procedure%s: their suspects are cleared by the program's text "
-                    "alone (%s)",
-                    t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
+        output_note(
+            out,
+            "No burst saw %u of %u procedure%s: only the instructions themselves rule causes out there "
+            "(%s)",
+            t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
     if (t->n_thin)
         output_note(out,
-                    "Too few bursts saw %u of %u procedure%s to name a cause (record longer, or with "
-                    "a higher --burst-rate; calc PROCEDURE says how much)",
+                    "Too few bursts saw %u of %u procedure%s to name a cause. Record longer, or with "
+                    "a higher --burst-rate; calc PROCEDURE says how much.",
                     t->n_thin, t->n_procedures, plural(t->n_procedures));
 }
 
@@ -75,15 +76,14 @@ void sum_print(const struct parsed *args, struct output *out, const struct sum_t
     output_line(out, "*** %u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
                 t->all.total, plural(t->all.total));
     print_rest(out, t);
-    print_notes(out, t);
     summary_print(out, &t->all, option_given(args, "all"));
     output_line(out, "%s", "");
     if (t->n_hot || output_form(out) != OUTPUT_TEXT)
         print_hot(out, t);
     else
-        output_note(out,
-                    "No procedure has samples enough and code that can be read: there is nothing to add up "
-                    "(cyclescope prof shows what there is)");
+        output_note(out, "No procedure has both enough samples and readable code: there is nothing to add up "
+                         "(cyclescope prof shows all samples)");
+    print_notes(out, t);
     if (t->n_hot)
         output_next(out, args, "next:", "calc", t->hot[0].name, "");
     output_set(out, "summary", summary_json(&t->all));

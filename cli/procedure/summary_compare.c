@@ -33,7 +33,8 @@ static unsigned rows_of(const struct cs_cycle_account_summary *a, double ms_a,
     rows[n++] =
         (struct compared){"Unexplained stall", "dynamic", a->unexplained * ms_a, b->unexplained * ms_b};
     rows[n++] = (struct compared){"Execution", "", a->execution * ms_a, b->execution * ms_b};
-    rows[n++] = (struct compared){"No frequency known", "", a->unattributed * ms_a, b->unattributed * ms_b};
+    rows[n++] =
+        (struct compared){"Execution count unknown", "", a->unattributed * ms_a, b->unattributed * ms_b};
     qsort(rows, n, sizeof *rows, by_difference);
     rows[n++] = (struct compared){"All that is explained", "", a->total * ms_a, b->total * ms_b};
     return n;
@@ -44,7 +45,7 @@ void summary_compare(struct output *out, const struct cs_cycle_account_summary *
 {
     static const struct column columns[] = {
         {.key = "this", .head = "this", .kind = COLUMN_NUMBER, .digits = 1},
-        {.key = "that", .head = "against", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "that", .head = "other", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "difference", .head = "difference", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "kind", .head = "stall", .kind = COLUMN_TEXT},
         {.key = "cause", .head = "cause", .kind = COLUMN_TEXT},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a report says where the evidence carries no verdict: what is missing, and how to get it. */
+/* What a report says where the evidence is too weak for a verdict: what is missing, and how to get it. */
 #include "analysis/culprit/model.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
@@ -24,7 +24,7 @@ struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *accou
     return v;
 }
 
-/* ", or with --burst-rate 90", with `before` in front: a higher rate than was asked for. "": none is of use. */
+/* ", or with --burst-rate 90", with `before` in front: a rate higher than the recording's. "": none helps. */
 static void rate_words(double rate, const char *before, const struct cs_culprit_evidence *evidence,
                        double missing, char *text, size_t size)
 {
@@ -50,32 +50,32 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     /* A fifth more, as luck may have it; told in whole seconds, of which there must be more than now. */
     double seconds = fmax(ceil(cpu_seconds * missing * 1.2), ceil(cpu_seconds) + 1);
     if (v->misfit > MISFIT_MAX) {
-        snprintf(
-            text, size,
-            "No cause is named: by %.0f %% of these samples code ran faster than the model says, so that "
-            "how often it ran, or its static cycles, must be wrong",
-            100 * v->misfit);
+        snprintf(text, size,
+                 "No cause named: in %.0f %% of these samples the code ran faster than the scheduling model "
+                 "allows. "
+                 "The estimated execution counts or the model are wrong here; record longer",
+                 100 * v->misfit);
         return;
     }
     if (v->obscure && v->bursts >= 2) {
         snprintf(
             text, size,
-            "No cause is named: nothing that was observed explains %.0f %% of this procedure's time. The "
-            "largest cause, %s, has %.0f %%",
+            "No cause named: %.0f %% of this procedure's time has no known cause. The largest known one, %s, "
+            "has %.0f %%",
             100 * v->first_share, words_of(v->named), 100 * v->named_share);
         return;
     }
     if (v->slight && v->bursts >= 2) {
-        snprintf(text, size, "No cause is named: none has %.0f %% of this procedure's time",
+        snprintf(text, size, "No cause named: each has less than %.0f %% of this procedure's time",
                  100 * CS_MODEL_VERDICT_LEAST);
         return;
     }
     if (v->sketched && v->bursts >= v->needed) {
-        snprintf(
-            text, size,
-            "No cause is named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f. "
-            "Install llvm-mca (Debian's package llvm), which has models of real cores",
-            words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
+        snprintf(text, size,
+                 "No cause named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f "
+                 "points. "
+                 "Install llvm-mca (Debian's package llvm), which has models of real cores",
+                 words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
         return;
     }
     int n = snprintf(text, size, "Not enough evidence to name a cause: ");
@@ -83,20 +83,21 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         n += snprintf(text + n, size - (size_t)n, "no burst saw this code run");
     else
         n += snprintf(text + n, size - (size_t)n,
-                      "%.0f burst%s saw this code run, and to tell %s (%.0f %%) from %s (%.0f %%) takes %.0f",
-                      floor(v->bursts), v->bursts < 2 ? "" : "s", words_of(v->first), 100 * v->first_share,
-                      words_of(v->second), 100 * v->second_share, v->needed);
+                      "%.0f burst%s saw this code run, and %.0f are needed to distinguish %s (%.0f %%) from "
+                      "%s (%.0f %%)",
+                      floor(v->bursts), v->bursts < 2 ? "" : "s", v->needed, words_of(v->first),
+                      100 * v->first_share, words_of(v->second), 100 * v->second_share);
     figures(fmax(cpu_seconds, 0), 2, had);
     if (v->bursts < 0.5 && cpu_seconds < 1) { /* a thread must have run for a while before it is followed */
         rate_words(v->needed / 2, ", with ", evidence, missing, higher, sizeof higher);
-        snprintf(text + n, size - (size_t)n, ". Record two seconds of its CPU time and more (it had %s)%s",
+        snprintf(text + n, size - (size_t)n, ". Record two seconds or more of its CPU time (it had %s s)%s",
                  had, higher);
     } else if (v->bursts < 0.5) {
         rate_words(rate, "with ", evidence, missing, higher, sizeof higher);
         snprintf(text + n, size - (size_t)n, ". Record %s", *higher ? higher : "for longer");
     } else {
         rate_words(rate, ", or with ", evidence, missing, higher, sizeof higher);
-        snprintf(text + n, size - (size_t)n, ". Record %.0f s of CPU time instead of %s%s", seconds, had,
+        snprintf(text + n, size - (size_t)n, ". Record %.0f s of CPU time instead of %s s%s", seconds, had,
                  higher);
     }
 }

@@ -27,8 +27,8 @@ gcc -O1 -g -o "$dir/large" "$dir/large.c" || exit 1
 "$CYCLESCOPE" sum --store "$dir/store" --json >"$dir/sum" || exit 1
 python3 - "$dir/sum" <<'P'
 import json, re, sys
-WORDS = {"Dependency chain": "chain of dependent", "Port contention": "execution ports", "I-cache miss": "code to be fetched",
-         "D-cache miss": "waits for the load", "Branch mispredict": "mispredictions"}
+WORDS = {"Dependency chain": "chain of dependent", "Port contention": "execution ports", "I-cache miss": "instruction fetch",
+         "D-cache miss": "stalled on the load", "Branch mispredict": "mispredictions"}
 row = next(r for r in json.load(open(sys.argv[1]))["procedures"] if r["procedure"] == "large")
 print(row["first"], row["first_percent"], row["sentence"])
 if row["first"] not in WORDS:
