@@ -4,18 +4,23 @@
 #include "sampler/burst/holder/poll_words.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -130,6 +135,120 @@ static void nothing_comes_of_a_thread_that_does_not_stand(void **state)
     munmap(area, PAGES * PAGE);
 }
 
+/* ---- a group that becomes a program with rights while one of its threads stands ---- */
+
+#define CHOSEN ((uint8_t *)0x20000000UL) /* where both programs have pages */
+#define ROUNDS 30
+#define SOMEBODY 65533U
+
+struct signs { /* shared with the attacker */
+    volatile bool begun, go;
+};
+static char with_rights[64]; /* a copy of this file */
+static struct signs *signs;
+
+static void map_chosen(uint8_t mark)
+{
+    if (mmap(CHOSEN, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+             -1, 0) != CHOSEN)
+        _exit(2);
+    for (unsigned i = 0; i < PAGES; i++)
+        CHOSEN[i * PAGE] = mark;
+}
+
+static int be_victim(void)
+{
+    if (geteuid() != 0 || getuid() != SOMEBODY)
+        return 3;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    map_chosen(9);
+    for (;;)
+        pause();
+}
+
+static void *become(void *argument)
+{
+    while (!signs->go)
+        ;
+    execl(with_rights, with_rights, "victim", NULL);
+    _exit(4);
+    return argument;
+}
+
+static pid_t attacker(void)
+{
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    pthread_t thread;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) || setresuid(SOMEBODY, SOMEBODY, SOMEBODY))
+        _exit(2);
+    map_chosen(7);
+    if (pthread_create(&thread, NULL, become, NULL))
+        _exit(2);
+    signs->begun = true;
+    for (;;) /* what a burst stops */
+        ;
+}
+
+/* Who asks gets the old program's pages or none: also while its number becomes the new one's. What of the new program could be
+ * read by that number, and how often, is the answer: else the round has tried nothing. */
+static unsigned race(void)
+{
+    uint8_t secret = 0;
+    const struct iovec here = {&secret, 1}, there = {CHOSEN, 1};
+    unsigned readable = 0;
+    int status;
+    *signs = (struct signs){.begun = false};
+    pid_t pid = attacker();
+    while (!signs->begun)
+        usleep(100);
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+    assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSTOPPED(status));
+    open_as(CS_BURST_FD_PAGES, pid, "pagemap");
+    area = CHOSEN;
+    ask_for_all();
+    assert_int_equal(kept_pages_copy((uint32_t)pid, UINT64_MAX), PAGES);
+    signs->go = true;
+    for (time_t until = time(NULL) + 10; readable < 20 && time(NULL) < until;) {
+        (void)kept_pages_copy((uint32_t)pid, UINT64_MAX);
+        for (unsigned i = 0; i < PAGES; i++)
+            assert_int_equal(boundary->page[i][0], 7);
+        readable += process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 && secret == 9;
+    }
+    end(pid);
+    return readable;
+}
+
+static void nothing_comes_of_the_program_that_a_group_becomes(void **state)
+{
+    (void)state;
+    struct statvfs fs;
+    if (geteuid() != 0 || statvfs("/tmp", &fs) != 0 || fs.f_flag & ST_NOSUID)
+        skip();
+    signs = mmap(NULL, sizeof *signs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char command[200];
+    snprintf(with_rights, sizeof with_rights, "/tmp/burst-kept-%d", (int)getpid());
+    snprintf(command, sizeof command, "cp /proc/%d/exe %s && chmod 4755 %s", (int)getpid(), with_rights,
+             with_rights);
+    assert_int_equal(system(command), 0);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        if (race() < 20)
+            fail_msg("round %u: the program with rights couldn't be read by the number", i);
+    munmap(signs, sizeof *signs);
+}
+
+static int remove_victim(void **state)
+{
+    (void)state;
+    if (with_rights[0])
+        unlink(with_rights);
+    return 0;
+}
+
 /* Words are read by the descriptor, of one page by one call: each arrives at its own place. */
 static void polled_words_are_of_the_descriptors_memory(void **state)
 {
@@ -171,13 +290,15 @@ static int room(void **state) /* where the runner has what holder and replayer s
 
 int main(int argc, char **argv)
 {
-    (void)argc;
+    if (argc == 2 && strcmp(argv[1], "victim") == 0)
+        return be_victim();
     /* The heap, at a random distance behind the program, would be where the room is to be in one run of twenty. */
     if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && personality(ADDR_NO_RANDOMIZE) >= 0)
         execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_that_are_there_come_and_no_others),
         cmocka_unit_test(nothing_comes_of_a_thread_that_does_not_stand),
+        cmocka_unit_test_teardown(nothing_comes_of_the_program_that_a_group_becomes, remove_victim),
         cmocka_unit_test(polled_words_are_of_the_descriptors_memory),
     };
     return cmocka_run_group_tests(tests, room, NULL);
