@@ -2,6 +2,7 @@
 /* credentials(7), capabilities(7), seccomp(2). The user is changed by system calls alone: the C library's functions would tell
  * threads that a forked process doesn't have. */
 #include "image/file/give_up_rights.h"
+#include "store/base/unused_user.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOBODY 65534U
 #define CAPABILITIES_MAX 64
 #define DESCRIPTORS_MAX 64
 
@@ -39,14 +39,22 @@ static bool close_others(int a, int b)
            syscall(SYS_close_range, high + 1, ~0U, 0) == 0;
 }
 
+static bool become(uint32_t user)
+{
+    return syscall(SYS_setresgid, user, user, user) == 0 && syscall(SYS_setresuid, user, user, user) == 0 &&
+           geteuid() == user;
+}
+
 /* Who isn't root has a user already; its further groups it can't give back. */
 static bool leave_user(void)
 {
+    uint16_t drawn;
     if (geteuid() != 0)
         return true;
     (void)syscall(SYS_setgroups, 0, NULL);
-    return syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) == 0 &&
-           syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) == 0 && geteuid() == NOBODY;
+    return (syscall(SYS_getrandom, &drawn, sizeof drawn, 0) == sizeof drawn &&
+            become(CS_UNUSED_USER_FIRST + drawn)) ||
+           become(CS_NOBODY);
 }
 
 static bool leave_capabilities(void)

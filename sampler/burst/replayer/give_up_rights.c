@@ -5,6 +5,7 @@
 #include "sampler/burst/replayer/replayer.h"
 #include "sampler/burst/runner/runner.h"
 #include "sampler/burst/runner/sys.h"
+#include "store/base/unused_user.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -20,7 +21,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define NOBODY 65534U
 #define CAPABILITIES_MAX 64
 #define X32 0x40000000U
 #define REAL_TIME_US 200000 /* without a pause */
@@ -40,12 +40,20 @@ static bool become(uint32_t uid, uint32_t gid)
            is_user(uid, gid);
 }
 
-/* Root's programs are repeated as nobody, where there is one. A profiler that may not change its group, and
- * isn't root, keeps it. */
+static bool become_unused(void)
+{
+    uint16_t drawn;
+    return SYS(__NR_getrandom, &drawn, sizeof drawn, 0) == sizeof drawn &&
+           become(CS_UNUSED_USER_FIRST + drawn, CS_UNUSED_USER_FIRST + drawn);
+}
+
+/* Root's programs are repeated as a user that has nothing else, or as nobody, where there is one of them. A profiler that may not
+ * change its group, and isn't root, keeps it. */
 static bool leave_user(uint32_t uid, uint32_t gid)
 {
     uint32_t own_uid = (uint32_t)SYS(__NR_geteuid, 0), own_gid = (uint32_t)SYS(__NR_getegid, 0);
-    return (uid == 0 && become(NOBODY, NOBODY)) || become(uid, gid) || (own_uid && become(own_uid, own_gid));
+    return (uid == 0 && (become_unused() || become(CS_NOBODY, CS_NOBODY))) || become(uid, gid) ||
+           (own_uid && become(own_uid, own_gid));
 }
 
 static bool leave_capabilities(void)
