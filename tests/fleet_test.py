@@ -67,10 +67,10 @@ def one_host(number, place, url, done):
             time.sleep(rng.random() * 0.3)
             killed.kill()
             killed.wait()
-            export(store, host, url, "--wait", "120")
+            export(store, host, url, "--retry", "120")
         if filler.wait():
             failures.append("store_filler failed")
-        export(store, host, url, "--wait", "120")
+        export(store, host, url, "--retry", "120")
         done.append(number)
 
 
@@ -122,7 +122,7 @@ def nothing_twice(server, place):
     # An acknowledgement that was lost: the batch is there, its file too.
     subprocess.run([FILLER, store, "count", "5"], stdout=subprocess.DEVNULL, check=True)
     server.kill()
-    check("server away", export(store, "host00", url, "--wait", "0", well=False).returncode, 1)
+    check("server away", export(store, "host00", url, "--retry", "0", well=False).returncode, 1)
     server.start()
     spool = f"{store}/.fleet/" + os.listdir(store + "/.fleet")[0]
     batch = [f for f in os.listdir(spool) if f.startswith("batch-")]
@@ -144,7 +144,7 @@ def bounded_spool(server, place):
     server.kill()
     for seed in range(3):
         subprocess.run([FILLER, store, "random", str(seed), "40"], check=True)
-        export(store, "bounded", url, "--wait", "0", "--spool-size", "2000", well=False)
+        export(store, "bounded", url, "--retry", "0", "--spool-size", "2000", well=False)
     spool = f"{store}/.fleet/" + os.listdir(store + "/.fleet")[0]
     check("batches in a full spool", sum(f.startswith("batch-") for f in os.listdir(spool)), 1)
     server.start()

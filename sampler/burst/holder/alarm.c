@@ -47,11 +47,12 @@ static uint64_t mask_of(const char *text, const char *field)
     return ~0ULL;
 }
 
-/* Of those that programs ignore the ones that nobody sends all the time: from a terminal, or about a thread's own call. */
+/* Of those that programs ignore the ones that nobody sends all the time: from a terminal, about a thread's own call, and the C
+ * library's own two, which make leaves ignored in what it starts. */
 #define SELDOM                                                                                               \
     (1ULL << (SIGHUP - 1) | 1ULL << (SIGINT - 1) | 1ULL << (SIGQUIT - 1) | 1ULL << (SIGPIPE - 1) |           \
      1ULL << (SIGTSTP - 1) | 1ULL << (SIGTTIN - 1) | 1ULL << (SIGTTOU - 1) | 1ULL << (SIGXFSZ - 1) |         \
-     1ULL << (SIGCHLD - 1) | 1ULL << (SIGURG - 1) | 1ULL << (SIGWINCH - 1))
+     1ULL << (SIGCHLD - 1) | 1ULL << (SIGURG - 1) | 1ULL << (SIGWINCH - 1) | 3ULL << (32 - 1))
 
 int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct others_woken *woken)
 {
