@@ -105,7 +105,7 @@ echo "stopped for a while: $n samples of what ran on, $(counter "$s" unknown) un
 # --- the store removed under it; the configuration read again ---
 s=$place/removed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 1h\nlog = %s\n' "$s" "$place/log" >"$place/conf"
-d start -f "$place/conf" >/dev/null
+d start --config "$place/conf" >/dev/null
 until_true 'samples > 200'
 rm -rf "$s"
 d flush >/dev/null || fail "flush after the store was removed"
@@ -183,7 +183,7 @@ gcc -D_GNU_SOURCE -shared -fPIC -O1 "-DSWITCH=\"$place/no-counters\"" -o "$place
 s=$place/owed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 200ms\nlog = %s\n' "$s" "$place/owed.log" >"$place/owed.conf"
 first=${CS_SANITIZED:+$(gcc -print-file-name=libasan.so) } # it wants to come before any other
-LD_PRELOAD=$first$place/counters.so d start -f "$place/owed.conf" >/dev/null
+LD_PRELOAD=$first$place/counters.so d start --config "$place/owed.conf" >/dev/null
 until_true 'merges > 0'
 touch "$place/no-counters"
 failures=$(status merge_failures)
