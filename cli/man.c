@@ -96,28 +96,25 @@ static void head(const char *title, const char *name, const char *summary)
 static void foot(void)
 {
     puts(".SH EXIT STATUS\n0 done, 1 failed (one sentence on standard error says why), 2 wrong usage.");
-    puts(".SH ENVIRONMENT\n.TP\n.B CYCLESCOPE_STORE\nwhere the profile store is unless an option says it\n"
+    puts(".SH ENVIRONMENT\n.TP\n.B CYCLESCOPE_STORE\nthe profile store, if no option names one\n"
          ".TP\n.B NO_COLOR\nno colours on a terminal\n.TP\n.B CYCLESCOPE_PAGER, PAGER\nthe pager of long "
-         "output\n.TP\n.B CYCLESCOPE_CACHE\nwhere lists of procedures and facts of this machine are kept "
-         "from one command "
-         "to the next (else $XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: nowhere); it may be "
-         "removed at "
-         "any time\n.TP\n.B DEBUGINFOD_URLS\nservers that reports ask (by debuginfod-find) for executables "
-         "and "
-         "debug files that aren't here; unset: nobody is asked\n.TP\n.B DEBUGINFOD_MAXTIME\nseconds that a "
-         "report "
-         "waits for them in all (60)\n.TP\n.B CYCLESCOPE_DEBUG_PATH\na folder of executables and debug files "
+         "output\n.TP\n.B CYCLESCOPE_CACHE\na cache of procedure lists and facts of this machine (default: "
+         "$XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: none). It may be removed at any "
+         "time\n.TP\n.B DEBUGINFOD_URLS\nservers that reports ask (by debuginfod-find) for missing "
+         "executables and debug files; unset: none\n.TP\n.B DEBUGINFOD_MAXTIME\nlongest time in "
+         "seconds that a report waits for them in all (60)\n.TP\n.B CYCLESCOPE_DEBUG_PATH\na folder of "
+         "executables and debug files "
          "(.build-id/XX/REST, REST.debug)");
 }
 
 int print_man(const char *name)
 {
     if (strcmp(name, "cyclescope") == 0) {
-        head("CYCLESCOPE", "cyclescope", "a performance microscope for Linux");
+        head("CYCLESCOPE", "cyclescope", "a profiler that shows the slow line and why it is slow");
         puts(".SH SYNOPSIS\n.B cyclescope\n.I SUBCOMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]");
-        puts(".SH DESCRIPTION\nAn observer thread that spins next door to a program and an interrupt sampler "
-             "that can "
-             "stay on for months fill one profile store; reports say where the cycles went and why.\n.SH "
+        puts(".SH DESCRIPTION\nAn interrupt sampler and an observer thread on a neighbouring CPU fill one "
+             "profile store. "
+             "The sampler can run for months. Reports show where the cycles went and why.\n.SH "
              "SUBCOMMANDS");
         for (const struct command *const *c = commands; *c; c++) {
             printf(".TP\n.BR cyclescope\\-%s (1)\n", (*c)->name);

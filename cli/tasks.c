@@ -25,7 +25,7 @@ static const struct {
      "cyclescope record -- ./program --its --options\n    a program, from start to end\n"
      "cyclescope record -p 1234 -t 10\n    a process that runs, for ten seconds\n"
      "cyclescope record --label thread -- ./program\n    threads apart: see prof --by thread\n"
-     "cyclescope record -g --burst-rate 30 -- ./program\n    call chains, and more evidence for calc\n"},
+     "cyclescope record --burst-rate 30 -- ./program\n    more evidence for calc\n"},
     {"daemon", "record",
      "cyclescope daemon start --budget 0.5% -o /var/lib/profiles\n    the whole machine, for months\n"
      "cyclescope daemon status\n    what it does and what it costs\n"},
@@ -38,7 +38,7 @@ static const struct {
      "cyclescope prof --epoch -2\n    the recording before\n"
      "cyclescope prof --by thread -o STORE\n    of a recording with --label thread\n"},
     {"tree", "look",
-     "cyclescope tree\n    who called what, of a recording with -g\n"},
+     "cyclescope tree\n    who called what\n"},
     {"callers", "look",
      "cyclescope callers malloc\n    who called malloc, and for how much of the time\n"},
     {"callees", "look",
@@ -68,7 +68,7 @@ static const struct {
     {"edges", "explain",
      "cyclescope edges parse\n    which way its branches go\n"},
     {"cfg", "explain",
-     "cyclescope cfg parse > parse.dot\n    the control-flow graph, for dot -Tsvg\n"},
+     "cyclescope cfg parse --dot > parse.dot\n    the control-flow graph, for dot -Tsvg\n"},
     {"accuracy", "explain",
      "valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes ./program\n"
      "cyclescope accuracy STORE callgrind.out.1234\n    how good the estimates are\n"},
@@ -91,11 +91,11 @@ static const struct {
      "cyclescope export -f folded --to out.folded\n    for flamegraph.pl\n"
      "cyclescope export -f llvm --image program --to program.afdo\n    for clang -fprofile-sample-use\n"},
     {"fleet", "exchange",
-     "cyclescope fleet prof http://server:8123/profiles\n    where the time of many machines goes\n"},
+     "cyclescope fleet prof --server http://server:8123/profiles\n    where the time of many machines goes\n"},
     {"store", "keep",
      "cyclescope store ls\n    what is in the store\n"
      "cyclescope store verify\n    every file, to its last byte\n"
-     "cyclescope store gc --keep-age 30d --keep-size 1G\n    old recordings go\n"},
+     "cyclescope store gc --keep-age 30d --keep-size 1G\n    remove old recordings\n"},
 };
 /* clang-format on */
 

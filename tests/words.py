@@ -56,7 +56,7 @@ def plain(text):
 def sentences(paragraph):
     """A paragraph's sentences. Numbers, initials and "e.g." don't end one."""
     text = re.sub(r"\b(e\.g|i\.e|cf|vs|etc|approx|No)\.", lambda m: m.group(1), paragraph)
-    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"'*]*\s+(?=[A-Z`\"'(*\[]|cyclescope\b)", text) if s.strip()]
+    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"'*]*\s+(?=[A-Z`\"'(*\[]|--\w|cyclescope\b)", text) if s.strip()]
 
 
 def words(sentence):
@@ -88,9 +88,13 @@ def literals(source):
     """Sentences of a C file that its users read: the help of commands and options, adjacent literals joined."""
     text = re.sub(r'"\s*\n\s*"', "", source)
     for match in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', text):
-        literal = match.group(1).replace("\\n", " ").replace('\\"', "'")
-        if literal.count(" ") >= 4 and not re.search(r"%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z]|SELECT |INSERT |\{s:", literal):
-            yield source.count("\n", 0, source.find(match.group(1)[:20])) + 1, literal, True
+        at = source.count("\n", 0, source.find(match.group(1)[:20])) + 1
+        if re.search(r"%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z]|SELECT |INSERT |\{s:|COMP_|opt_args|shape=box", match.group(1)):
+            continue  # built from parts, or the text of another language
+        for line in match.group(1).split("\\n"):
+            # Tables and examples are indented or commands; lines of roff begin with a dot.
+            if line.count(" ") >= 4 and not line.startswith(("  ", "cyclescope ", ".")):
+                yield at, line.replace('\\"', "'"), True
 
 
 def first_comment(source):

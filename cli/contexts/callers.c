@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* callers and callees: of what a procedure took in all, which part came from whom, or was spent in whom. gprof's
- * two tables, of samples instead of a guess. */
+/* callers and callees: the parts of a procedure's total time by caller, or by callee. gprof's two tables, from samples. */
 #include "cli/command/figures.h"
 #include "cli/contexts/contexts.h"
 #include "cli/profile/call_columns.h"
@@ -187,15 +186,13 @@ const struct command command_callers = {
     "callers",
     "[PROCEDURE]",
     "who called a procedure, and how much of its time each caller caused",
-    "Without an operand: the procedure with most samples of its own. Rows add up to the procedure's total: "
-    "its own\n"
-    "samples, and those of what it called. Where it is several times on a chain (recursion) the outermost "
-    "counts, so\n"
-    "that each sample counts once.\n"
+    "Without an operand it takes the procedure with most self samples. Rows add up to the procedure's total: "
+    "its self samples and those of its callees. In a recursion the outermost frame counts, so that each "
+    "sample counts once.\n"
     "\n"
-    "Example: who makes compress_block expensive, and through which path?\n"
+    "Example: which callers make compress_block expensive, and through which path?\n"
     "\n"
-    "    cyclescope record -g -- ./server\n"
+    "    cyclescope record -- ./server\n"
     "    cyclescope callers compress_block\n"
     "    cyclescope tree compress_block --inverted",
     options,
@@ -205,10 +202,8 @@ const struct command command_callees = {
     "callees",
     "[PROCEDURE]",
     "what a procedure calls, and how much of its time goes there",
-    "Without an operand: the procedure with most samples of its own. Rows add up to the procedure's total; "
-    "[itself] is\n"
-    "what it spent in its own instructions. Where it is several times on a chain (recursion) the innermost "
-    "counts.\n"
+    "Without an operand it takes the procedure with most self samples. Rows add up to the procedure's total; "
+    "[itself] is the time in its own instructions. In a recursion the innermost frame counts.\n"
     "\n"
     "Example: which of the calls in handle_request takes the time?\n"
     "\n"

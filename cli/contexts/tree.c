@@ -174,8 +174,8 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"inverted", 0, NULL, "from the innermost frames to their callers"},
-    {"min", 0, "PERCENT", "frames with less of the total are left out (1)"},
+    {"inverted", 0, NULL, "start from the innermost frames, towards their callers"},
+    {"min", 0, "PERCENT", "hide frames with less of the total (1)"},
     OPTION_WAITS,
     OPTION_BY,
     OPTION_EVENT,
@@ -191,17 +191,14 @@ const struct command command_tree = {
     "tree",
     "[PROCEDURE]",
     "the call chains as a tree with shares, from outside in or from inside out",
-    "Total is what was sampled in a frame and in what it called; self in the frame alone. With a PROCEDURE: "
-    "what lies\n"
-    "below it, all its callers together; with --inverted, its callers. A chain without branches isn't "
-    "indented. "
-    "--by process\n"
-    "makes each process a tree of its own, --by thread each thread (record --label process,\n"
-    "--label thread).\n"
+    "Total counts the samples in a frame and in all that it called; self counts those in the frame itself. "
+    "With a PROCEDURE the tree shows its callees, merged over all its callers; with --inverted, its callers. "
+    "A chain without branches isn't indented. --by process makes a separate tree for each process, --by "
+    "thread for each thread (record --label process, --label thread).\n"
     "\n"
-    "Example: where does the time go, and who is to blame for memcpy?\n"
+    "Example: where does the time go, and which code calls memcpy?\n"
     "\n"
-    "    cyclescope record -g -- ./server\n"
+    "    cyclescope record -- ./server\n"
     "    cyclescope tree\n"
     "    cyclescope tree memcpy --inverted --min 5",
     options,

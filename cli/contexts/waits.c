@@ -190,8 +190,8 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"critical-path", 0, NULL, "what a thread's time was really spent on, through the threads it waited for"},
-    {"of", 0, "NAME", "whose critical path: all threads of this name (else the program's first thread)"},
+    {"critical-path", 0, NULL, "follow the time of a thread through the threads that it waited for"},
+    {"of", 0, "NAME", "critical path of the threads with this name (default: the program's first thread)"},
     OPTION_BY,
     OPTION_PROCESS,
     OPTION_EPOCH,
@@ -206,12 +206,16 @@ const struct command command_waits = {
     "waits",
     "",
     "where threads wait: for what, how long, and who ended it",
-    "All of each thread's time: on a CPU, stolen by the hypervisor or interrupts, and waiting by reason.\n"
-    "Then the waits by what was waited for and where: a mutex, a file, a pipe, a CPU (run-queue). \"Ended\n"
-    "by\" is the thread that woke it; of a lock, who released it. \"Who meanwhile was\" is what that thread\n"
-    "did most of the time while it was waited for, followed through those that it waited for itself; of a\n"
-    "wait for a CPU, who had that. --by thread: each thread's time. --critical-path: what a thread's time\n"
-    "was really spent on, by it and by those it waited for, and what a faster function would save.\n"
+    "Shows the whole time of all threads: on a CPU, stolen by the hypervisor or interrupts, and waiting, by "
+    "reason.\n"
+    "\n"
+    "Then come the waits, by what the thread waited for and where: a mutex, a file, a pipe, a CPU "
+    "(run-queue). \"Ended by\" is the thread that woke the waiting one; for a lock, the thread that released "
+    "it. \"Who meanwhile was\" is what that thread mostly did during the wait. If it was waiting itself, the "
+    "chain is followed further. For a wait for a CPU, it is the thread that had the CPU.\n"
+    "\n"
+    "--by thread shows the time of each thread. --critical-path shows what a thread's time was really spent "
+    "on, in itself and in the threads it waited for. It also shows what a faster function would save.\n"
     "\n"
     "Example: why does it take 10 s, if it computes for 2?\n"
     "\n"

@@ -160,10 +160,9 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"verbose", 'v', NULL, "explain the rows that are fine too"},
-    {"brief", 0, NULL, "only what can't be measured and what to run next"},
-    {"events", 0, NULL,
-     "list the events that can be counted here; an operand: only those that have it in them"},
+    {"verbose", 'v', NULL, "also explain the rows without a problem"},
+    {"brief", 0, NULL, "show only what can't be measured, and what to run next"},
+    {"events", 0, NULL, "list the events that can be counted here; with PATTERN, only those that contain it"},
     {"record", 0, "DIR", "write what doctor saw to DIR (for a bug report)"},
     {"root", 0, "DIR", "look at a machine recorded with --record instead of this one"},
     {NULL, 0, NULL, NULL},
@@ -174,11 +173,10 @@ const struct command command_doctor = {
     "doctor",
     "[PATTERN]",
     "what this machine can measure, what it can't, why, and how to enable it",
-    "Each row says what was found (yes, limited, no), what it means for a runtime developer, an architect "
-    "and for\n"
-    "production, and how to enable it. Whether a PMU is absent, not permitted or busy is told by the "
-    "answer of\n"
-    "perf_event_open. The topology may be replaced by HWLOC_SYNTHETIC or HWLOC_XMLFILE.",
+    "Each row says what was found (yes, limited, no), what it means and how to enable it. The meaning is "
+    "given for a runtime developer, an architect and for production. The answer of perf_event_open shows "
+    "whether a PMU is absent, not permitted or busy. HWLOC_SYNTHETIC or HWLOC_XMLFILE can replace the "
+    "topology.",
     options,
     run,
 };

@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const char vm_help[] =
-    "ask the provider for a machine with a virtual PMU (KVM: -cpu host,pmu=on; many clouds: "
-    "a whole-socket or metal instance), or measure on bare metal";
+static const char vm_help[] = "use a machine with a virtual PMU (KVM: -cpu host,pmu=on; many clouds: a "
+                              "whole-socket or metal instance), or bare metal";
 
 static bool x86(const struct machine *m)
 {
@@ -76,7 +75,7 @@ static void judge_pmu(const struct machine *m, struct finding *f)
         }
         return;
     }
-    f->runtime = "tags and software counters work as ever; no hardware rates beside them";
+    f->runtime = "tags and software counters work as ever; no hardware rates with them";
     f->architect = "no IPC, no misses here: rates of software counters and time (tsc, signal sources) remain";
     f->production =
         "the sampler uses cpu-clock (time) in place of cycles: where the time went, not why in events";
@@ -124,7 +123,7 @@ static void judge_counters(const struct machine *m, struct finding *f)
         fixed = m->pfm_fixed;
         width = strcmp(m->vendor, "AuthenticAMD") == 0 ? 48 : 0;
     }
-    f->runtime = "one hardware rate beside your tags takes two counters";
+    f->runtime = "one hardware rate in addition to your tags takes two counters";
     f->architect = "as many rates at once; more are multiplexed, and reported with the time each ran";
     f->production = "more events than counters are multiplexed";
     f->enable = "";
@@ -158,8 +157,8 @@ static void judge_rdpmc(const struct machine *m, struct finding *f)
     }
     f->state = FINDING_ABSENT;
     f->runtime = f->architect =
-        "no counter reading from user space; the observer's sources are tsc and signal (and "
-        "perf-read, some microseconds a reading, where there is a PMU)";
+        "no counter reading from user space; the observer's sources are tsc and signal (with a PMU "
+        "also perf-read, some microseconds per reading)";
     if (got == EACCES && m->probes[PROBE_CYCLES_TASK] == 0) {
         f->state = FINDING_LIMITED;
         SAY(f, "switched off (rdpmc=%d)", m->rdpmc_file);
@@ -175,13 +174,13 @@ static void judge_anythread(const struct machine *m, struct finding *f)
     uint64_t eax = m->probes[PROBE_CPUID_0A_EAX], edx = m->probes[PROBE_CPUID_0A_EDX];
     bool intel = strcmp(m->vendor, "GenuineIntel") == 0, version = (eax & 0xff) >= 3;
     f->runtime = f->architect =
-        "an observer on the SMT sibling can't count the target's own instructions: use an "
-        "observer on another core with the signal source, or perf-read";
+        "an observer on the SMT sibling can't count the target's instructions: observe from another "
+        "core with the signal source, or use perf-read";
     f->production = "not needed";
     f->enable = "";
     if (!intel) {
         f->state = FINDING_ABSENT;
-        SAY(f, "no: only Intel before Ice Lake has it");
+        SAY(f, "only on Intel before Ice Lake");
     } else if (!version) {
         f->state = FINDING_ABSENT;
         SAY(f, "no: no architectural PMU of version 3 is visible (CPUID 0AH)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Facts that stand in files: /proc, /sys, and what libpfm4 makes of the CPU. */
+/* Facts from files: /proc, /sys, and what libpfm4 makes of the CPU. */
 #include "cli/doctor/machine.h"
 #include "cli/doctor/arch.h"
 #include "cli/doctor/machine_file.h"

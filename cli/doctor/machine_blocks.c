@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What containers and security modules take away, from files alone. */
+/* What containers and security modules take away, as far as files show it. */
 #include "cli/doctor/machine_file.h"
 
 #include <stdlib.h>

@@ -129,11 +129,11 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
-    {"host", 0, "NAME", "clickhouse: whose samples these are (else each epoch's own host)"},
-    {"once", 0, NULL, "otlp: each epoch that has ended, once; for the daemon and timers"},
-    {"retry", 0, "SECONDS", "clickhouse, otlp: how long to try a server that doesn't answer (60)"},
-    {"spool", 0, "DIR", "clickhouse: where batches wait (else in the store)"},
-    {"spool-size", 0, "BYTES", "clickhouse: of batches that wait (64M); the store keeps the rest"},
+    {"host", 0, "NAME", "clickhouse: host name of the samples (default: the host of each recording)"},
+    {"once", 0, NULL, "otlp: send each finished recording once; for the daemon and timers"},
+    {"retry", 0, "SECONDS", "clickhouse, otlp: how long to retry while the server doesn't answer (60)"},
+    {"spool", 0, "DIR", "clickhouse: where unsent batches are kept (default: in the store)"},
+    {"spool-size", 0, "BYTES", "clickhouse: limit for unsent batches (64M); the store keeps the rest"},
     OPTION_LOG,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
@@ -147,23 +147,25 @@ const struct command command_export = {
     "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
     "  otlp        OpenTelemetry's ProfilesData (v1development): for its collector's tools\n"
-    "  folded      one line a stack: flamegraph.pl, inferno\n"
+    "  folded      one line per stack: flamegraph.pl, inferno\n"
     "  speedscope  speedscope.app\n"
     "  firefox     profiler.firefox.com\n"
-    "  trace       an observer's log, given by --log, as a time line: ui.perfetto.dev, chrome://tracing\n"
+    "  trace       an observer's log (--log) as a time line: ui.perfetto.dev, chrome://tracing\n"
     "  llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
     "  gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
     "  bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
     "  csv, json   every row of every profile, with procedure, file and line\n"
-    "Viewers' formats have waits (record --waits) as time, behind the samples; --event waits: alone.\n"
-    "With --to clickhouse URL, all samples that are new since the last time go to a ClickHouse server, each "
-    "once,\n"
-    "whatever fails on the way; see fleet. URL: http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].\n"
-    "With --to otlp URL, --format otlp goes to an OpenTelemetry collector by OTLP/HTTP, gzip'd. URL: "
-    "http[s]://HOST[:4318][/PATH],\n"
-    "else OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT; PATH else "
-    "/v1development/profiles. Keys in\n"
-    "OTEL_EXPORTER_OTLP_HEADERS (NAME=VALUE,...) or ~/.netrc stay out of command lines.",
+    "\n"
+    "Viewers' formats include waits (record --waits) as time, after the samples. --event waits exports only "
+    "waits.\n"
+    "\n"
+    "--to clickhouse URL sends all new samples to a ClickHouse server, each exactly once even after failures "
+    "(see fleet). URL is http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].\n"
+    "\n"
+    "--to otlp URL sends --format otlp to an OpenTelemetry collector by OTLP/HTTP, gzip'd. URL is "
+    "http[s]://HOST[:4318][/PATH], by default OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT or "
+    "OTEL_EXPORTER_OTLP_ENDPOINT. PATH is by default /v1development/profiles. OTEL_EXPORTER_OTLP_HEADERS "
+    "(NAME=VALUE,...) or ~/.netrc keep keys out of command lines.",
     options,
     run,
 };

@@ -96,9 +96,8 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"symfs", 0, "DIR",
-     "look for the recorded machine's files beneath DIR; without a build-id they are believed"},
-    {"trust-paths", 0, NULL,
-     "without a build-id, believe that a file at its recorded path is the one that ran"},
+     "look for the files of the recorded machine below DIR, and accept them without a build-id"},
+    {"trust-paths", 0, NULL, "without a build-id, accept the file at the recorded path as the one that ran"},
     {"dry-run", 0, NULL, "read and count, store nothing"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
@@ -109,20 +108,17 @@ const struct command command_import = {
     "import",
     "FILE",
     "bring a recording of perf (perf.data, file or pipe, any byte order) into the store",
-    "Samples land on (image, offset, event) as the sampler's own do; call chains become stacks; branch "
-    "stacks (LBR)\n"
-    "become an edge profile (lbr-edges), straight runs (lbr-ranges) and mispredicted branches "
-    "(lbr-mispredicts).\n"
-    "A malformed file is refused completely; records of unknown kinds are counted and skipped. FILE - is "
-    "standard "
-    "input.\n"
-    "Where an executable isn't on this machine its offsets are kept as file offsets.\n"
-    "A recording without build-ids (perf record -z has none) doesn't say which file ran: one that is there "
-    "and has\n"
-    "the recorded inode, unchanged since, is taken; --trust-paths takes any, --symfs those of another "
-    "machine.\n"
-    "Names of JIT code are read from perf-PID.map and jit-PID.dump beside the recording, or where they were "
-    "left here.",
+    "Samples get (image, offset, event) as in our own recordings. Call chains become stacks. Branch stacks "
+    "(LBR) become an edge profile (lbr-edges), straight runs (lbr-ranges) and mispredicted branches "
+    "(lbr-mispredicts). A malformed file is refused completely; records of unknown kinds are counted and "
+    "skipped. FILE - is standard input.\n"
+    "\n"
+    "If an executable isn't on this machine, its offsets are kept as file offsets. Without build-ids (perf "
+    "record -z has none) a file is accepted if its inode is the recorded one and it hasn't changed since. "
+    "--trust-paths accepts any file at the recorded path, --symfs those of another machine.\n"
+    "\n"
+    "Names of JIT code are read from perf-PID.map and jit-PID.dump next to the recording, or from where the "
+    "runtime left them.",
     options,
     run,
 };

@@ -278,14 +278,12 @@ const struct command command_store = {
     "store",
     "ls|verify|gc | merge STORE FROM... | dump FILE",
     "what a profile store holds, whether it is complete; merge stores, remove old epochs",
-    "ls lists every profile: the sum of its first value column (samples, counts), its rows and bytes.\n"
-    "verify reads every file to its last byte and names the damaged ones (exit 1).\n"
-    "merge adds the epochs of other stores, and their copies of binaries; an epoch that is there already is "
-    "refused, because it would\n"
-    "count twice, unless --add says that this is wanted. --into folds them all into one epoch. Of a JIT "
-    "method that\n"
-    "several have by the same name, the first one's code stays.\n"
-    "gc removes whole epochs by age and size, never the newest one.\n"
+    "ls lists every profile: the sum of its first value column (samples, counts), its rows and bytes.\n\n"
+    "verify reads every file to its last byte and names the damaged ones (exit 1).\n\n"
+    "merge adds the epochs of other stores, and their copies of binaries. It refuses an epoch that is there "
+    "already, because that would count twice; --add allows it. --into folds all epochs into one. If several "
+    "stores have a JIT method of the same name, the code of the first is kept.\n\n"
+    "gc removes whole epochs by age and size, never the newest one.\n\n"
     "dump prints the rows of one file.",
     options,
     run,

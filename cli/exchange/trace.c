@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The Trace Event format (JSON object form): a complete event ("X") for each stretch with one value of a tag,
- * on a track of its own a tag; counters' rates ("C") over stretches of at least COUNTER_US; a gap in the log,
- * or a target that wasn't running, ends a stretch. Times are microseconds since the log's start. */
+/* The Trace Event format (JSON object form). Each stretch with one value of a tag is a complete event ("X"); each tag
+ * has its track. Counters' rates ("C") are over stretches of at least COUNTER_US. A gap in the log, or a target that
+ * wasn't running, ends a stretch. Times are microseconds since the log's start. */
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
 #include "observer/log/log.h"

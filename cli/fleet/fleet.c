@@ -356,12 +356,14 @@ const struct command command_fleet = {
     "fleet",
     "prof [FILTER] | diff FILTER FILTER",
     "where the samples of many machines are, and what changed",
-    "Asks a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A FILTER\n"
-    "is KEY=VALUE[,KEY=VALUE...] with host, label, event, epoch, image (path, file name or build-id), since\n"
-    "and until (2024-01-31, 2024-01-31 12:00, UTC, or 12h, 7d: so long ago). Procedures of different builds\n"
-    "of one path are one row. --by takes procedure, image, host, label or day.\n"
-    "  cyclescope fleet prof since=1d --by host\n"
-    "  cyclescope fleet diff since=2d,until=1d since=1d",
+    "Queries a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A "
+    "FILTER is KEY=VALUE[,KEY=VALUE...]. The keys are host, label, event, epoch, image (path, file name or "
+    "build-id), since and until. Times are 2024-01-31, 2024-01-31 12:00 (UTC), or an age as 12h or 7d. "
+    "Procedures of different builds of one path are one row. --by takes procedure, image, host, label or "
+    "day.\n"
+    "\n"
+    "    cyclescope fleet prof since=1d --by host\n"
+    "    cyclescope fleet diff since=2d,until=1d since=1d",
     options,
     run,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's control-flow graphs: laid out by graphviz's library as SVG without colours of its own; the
- * page's style table has these (light and dark), by the classes that nodes (h0…h5, heat) and edges (e0…e5,
- * flow) get. */
+/* The page's control-flow graphs. graphviz's library lays them out as SVG without colours. The page's style table has
+ * the colours (light and dark) by class: of nodes (h0…h5, heat) and edges (e0…e5, flow). */
 #include "cli/html/page.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's histograms in two dimensions: rates under each value of a tag, and from a sample log one rate
- * against another (shim-2015 figure 14). A first pass over the log has told the range of each rate; the
- * second counts. What lies in the outermost 0.1 % on each side is not drawn, but told. */
+/* The page's histograms in two dimensions: rates by value of a tag, and of a log one rate against another
+ * (shim-2015 figure 14). A first pass over the log finds the range of each rate; the second counts. The outermost
+ * 0.1 % on each side is not drawn, but reported. */
 #include "cli/html/page.h"
 #include "cli/observe/series.h"
 #include "dte/bins.h"

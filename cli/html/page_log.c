@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's time line of a sample log: shares of the time by tag, and the rates, with what is least and most
- * in each stretch (shim-2015 figure 19). */
+/* The page's time line of a sample log. Shares of the time by tag, and the range of the rates in each stretch (shim-2015 figure 19). */
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
 #include "observer/log/timeline.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of report/ as bytes of this program, so that a page needs nothing beside it. */
+/* The files of report/ as bytes of this program, so that a page needs no other file. */
 #include "cli/html/page_parts.h"
 
 #define EMBED(name, path)                                                                                    \

@@ -197,7 +197,7 @@ static json_t *cut_json(const struct profile_rows *rows, unsigned event, size_t 
     if (rows->n > ROWS_MAX) {
         snprintf(
             text, sizeof text,
-            "%zu more procedures, with %.2f %% of the samples, have no room here: cyclescope prof --top 0.",
+            "%zu more procedures, with %.2f %% of the samples, are not shown here: cyclescope prof --top 0.",
             rows->n - ROWS_MAX, rows->total[event] ? 100 * (double)left / (double)rows->total[event] : 0);
         json_array_append_new(cut, json_text(text));
     }

@@ -222,13 +222,13 @@ const struct command command_report = {
     "report",
     "",
     "one self-contained HTML page with everything that the store knows",
-    "Summary in words, procedures with search and sort, annotated source and instructions with their "
-    "culprits,\n"
-    "control-flow graphs (where graphviz's library is installed), flame graph where there are call chains\n"
-    "(of two stores with --compare: their difference), time\n"
-    "line and phases where there are intervals, histograms of observed rates, comparison with another "
-    "store.\n"
-    "The page makes no request; it opens from a file.",
+    "The page has a summary in words, procedures with search and sort, and annotated source and instructions "
+    "with their causes. Where the data exists it also has control-flow graphs (with graphviz's library) and "
+    "a flame graph. Intervals add a time line and phases, observations add histograms of rates. --compare "
+    "adds the comparison with "
+    "another store.\n"
+    "\n"
+    "The page makes no network request; it opens from a file.",
     options,
     run,
 };

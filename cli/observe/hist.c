@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hist: how a rate was distributed, at the period it was sampled with and at coarser ones; one rate against
- * another. shim-2015 figures 1, 4, 14 to 17. */
+/* hist: the distribution of a rate at its own sampling period and at coarser ones. Also one rate against another.
+ * shim-2015 figures 1, 4, 14 to 17. */
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed_source.h"
 #include "cli/observe/overlay.h"
@@ -245,7 +245,7 @@ static int counters_against(const struct parsed *args, struct output *out, const
 {
     const char *log = option(args, "log");
     if (!log && under)
-        return failed_with("a store has the rates of two counters of all intervals alone: give --log FILE, "
+        return failed_with("a store has the rates of two counters only for all intervals: give --log FILE, "
                            "written by observe --log, or no --under");
     if (!log && x != 0)
         return failed_with(
@@ -436,16 +436,16 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"counter", 0, "NAME", "whose rate (else the first counter's); with --sections, which section"},
+    {"counter", 0, "NAME", "which counter (default: the first); with --sections, which section"},
     {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
-    {"against", 0, "NAME", "mean rate of this counter by the rate of --counter (of a log any two)"},
+    {"against", 0, "NAME", "mean rate of this counter for each rate of --counter (of a log: any two)"},
     OPTION_OBSERVER_EFFECT,
     OPTION_SUBSAMPLE,
-    {"filter", 0, NULL, "with --log: the rates before double-time-error filtering beside those after it"},
-    {"range", 0, "A..B", "with --log: bins of one width between these rates"},
-    {"bins", 0, "N", "how many of them (500)"},
-    {"periods", 0, NULL, "not rates, but how long it was from sample to sample, and the gaps between them"},
-    {"sections", 0, "FILE", "what a program measured of itself (cyclescope_measure.h, cs_sites_write)"},
+    {"filter", 0, NULL, "with --log: compare the rates before and after double-time-error filtering"},
+    {"range", 0, "A..B", "with --log: bins of equal width between these rates"},
+    {"bins", 0, "N", "number of bins (500)"},
+    {"periods", 0, NULL, "instead of rates, the periods between samples and the gaps"},
+    {"sections", 0, "FILE", "sections that a program measured itself (cyclescope_measure.h, cs_sites_write)"},
     OPTIONS_OBSERVED,
     {NULL, 0, NULL, NULL},
 };
@@ -455,12 +455,10 @@ const struct command command_hist = {
     "hist",
     "",
     "how a rate was distributed over the intervals between two samples",
-    "Rates are events per 1000 TSC cycles, and IPC where instructions and cycles were counted, of intervals "
-    "that double-time-error filtering kept. With "
-    "--subsample the\n"
-    "same samples show what a coarser sampler would have seen: its distribution narrows towards the mean. "
-    "Several\n"
-    "--log show several runs beside each other.",
+    "Rates are events per 1000 TSC cycles, or IPC where instructions and cycles were counted. They are of "
+    "the intervals that double-time-error filtering kept. With --subsample the same samples show what a "
+    "coarser sampler would have seen: the distribution narrows towards the mean. Several --log compare "
+    "several runs.",
     options,
     run,
 };

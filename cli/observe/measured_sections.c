@@ -148,7 +148,7 @@ int measured_sections_print(struct output *out, const char *path, const char *on
             if (all[i].runs && (!only || strcmp(only, all[i].name) == 0))
                 draw(out, &all[i]);
         if (all && !all[0].told)
-            output_note(out, "runs that lost their CPU could not be told from others there");
+            output_note(out, "runs that lost their CPU could not be distinguished from others there");
         if (shown == 0)
             rc = failed_with("%s has no section %s%s", path, only, cs_did_you_mean(&meant).text);
     }

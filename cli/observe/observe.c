@@ -349,10 +349,10 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"signals", 's', "NAMES",
-     "signals to read, separated by commas (else all of the program); os:thread, os:syscall"},
+     "software signals to read, separated by commas (default: all of the program); os:thread, os:syscall"},
     OPTION_EVENT,
     {"variable", 0, "NAME",
-     "a plain variable of the program: NAME or address, then [+OFFSET][/BYTES][:counter]; again for more"},
+     "a variable of the program: NAME or address, then [+OFFSET][/BYTES][:counter]; may be repeated"},
     OPTION_OBSERVER_EFFECT,
     OPTION_RATIO,
     OPTION_RAW,
@@ -361,14 +361,15 @@ static const struct option_entry options[] = {
     OPTION_PERIOD,
     {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
     OPTION_SECONDS,
-    {"target-cpu", 0, "CPU", "where the program runs (else chosen)"},
-    {"observer-cpu", 0, "CPU", "where the observer spins (else the nearest other core)"},
+    {"target-cpu", 0, "CPU", "CPU of the program (default: chosen)"},
+    {"observer-cpu", 0, "CPU", "CPU of the observer (default: the nearest other core)"},
     {"smt", 0, NULL, "observe from the same core's other hardware thread"},
     {"no-follow", 0, NULL,
-     "read one thread's signals all the time, whoever has the CPU (faster, needs no privilege)"},
+     "read the signals of one thread all the time, even when it isn't running (faster, needs no privilege)"},
     {"wait", 0, "SECONDS", "how long to wait for the program's signals (10)"},
     {"band", 0, "PERCENT",
-     "keep an interval if both its ends took the same time within this (1; signals: not asked)"},
+     "keep an interval only if both its readings took the same time within PERCENT (1; not applied to "
+     "signals)"},
     {"any-tag", 0, NULL, "count an interval for the tag at its start even if it ends with another"},
     OPTION_TOP,
     OPTION_LOG,
@@ -380,20 +381,18 @@ extern const struct command command_observe;
 const struct command command_observe = {
     "observe",
     "[-- COMMAND [ARG...]]",
-    "watch a program's signals from the CPU next door",
-    "A thread of ours spins on one CPU and reads what the program on the other CPU publishes (see "
-    "cyclescope.h),\n"
-    "every few cycles or at the period that you ask for. Nothing stops or interrupts the program. With -p "
-    "PID all\n"
-    "threads of the process share one CPU meanwhile; each is put back where it could run before. A cycle is "
-    "one\n"
-    "tick of the clock: of the time-stamp counter, or of AArch64's virtual counter.\n\n"
-    "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
-    "same\n"
-    "time (double-time-error filtering); what was dropped is counted by cause.\n"
+    "read a program's software signals from the CPU next door",
+    "An observer thread spins on one CPU and reads what the program on the other CPU publishes (see "
+    "cyclescope.h). It reads every few cycles, or at the period that you give. Nothing stops or interrupts "
+    "the program. With -p PID all threads of the process share one CPU meanwhile; afterwards each may run "
+    "where it could before. A cycle is one tick of the clock: of the time-stamp counter, or of AArch64's "
+    "virtual counter.\n"
     "\n"
-    "Events may carry :t, which counts the whole core from its other thread; their names are separated by\n"
-    "commas, or -e is given again. Without --store and --log what was seen is summed up and shown only.",
+    "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
+    "same time (double-time-error filtering). The dropped intervals are counted by cause.\n"
+    "\n"
+    "Events may carry :t, which counts the whole core from its other thread. Separate their names by commas, "
+    "or repeat -e. Without --store and --log the results are only printed.",
     options,
     run,
 };

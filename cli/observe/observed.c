@@ -68,7 +68,7 @@ void observed_summary(struct output *out, const struct observed *o)
     output_line(out, "%" PRIu64 " sample%s in %.3f s, one every %s cycles (%s %s)%s", s->samples,
                 plural((double)s->samples), (double)total / o->hz, figures(mean, 4, of_mean),
                 figures(mean_ns, 3, of_time), unit,
-                o->timed_each ? "" : "; tag alone, the clock is read when it changes");
+                o->timed_each ? "" : "; only the tag is read, the clock when it changes");
     if (o->asked_cycles)
         output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
     output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");

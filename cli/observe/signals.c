@@ -95,7 +95,7 @@ static int show(const struct parsed *args, struct cs_reader *reader)
         output_note(out, "%" PRIu64 " thread%s found no free line: not shown here",
                     cs_reader_lines_lost(reader), plural((double)cs_reader_lines_lost(reader)));
     if (cs_reader_names_lost(reader) > 0)
-        output_note(out, "%" PRIu64 " name%s found no room", cs_reader_names_lost(reader),
+        output_note(out, "%" PRIu64 " name%s lost: the table of names is full", cs_reader_names_lost(reader),
                     plural((double)cs_reader_names_lost(reader)));
     output_set(out, "pid", json_integer(cs_reader_pid(reader)));
     return output_close(out);
@@ -105,7 +105,7 @@ static int run(const struct parsed *args)
 {
     const char *pid = option(args, "pid"), *file = option(args, "segment");
     if ((pid != NULL) == (file != NULL) || operand_count(args) != 0)
-        return usage_error("give one process with -p PID, or a copy of a segment with --file");
+        return usage_error("give one process with -p PID, or a copy of a segment with --segment");
     char why[CS_WHY_MAX];
     struct cs_reader *reader;
     const int rc = pid ? cs_reader_open_pid((pid_t)option_number(args, "pid", 0, 1, 4194304), &reader, why)
@@ -129,11 +129,9 @@ const struct command command_signals = {
     "signals",
     "-p PID",
     "what a process publishes: its signals, and what each thread does now",
-    "A process publishes signals when it is linked with libcyclescope (see cyclescope.h), built with the "
-    "compiler\n"
-    "plugin or run under one of the bindings. Its threads' values are read once, as they are at this "
-    "moment;\n"
-    "`cyclescope observe` reads them millions of times a second.",
+    "A process publishes software signals when it is linked with libcyclescope (see cyclescope.h), built "
+    "with the compiler plugin, or run under a binding. This command reads the values of its "
+    "threads once, as they are now. `cyclescope observe` reads them millions of times per second.",
     options,
     run,
 };

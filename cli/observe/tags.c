@@ -146,12 +146,9 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_TAG,
-    {"lengths", 0, NULL, "with --log: how long each value stood, from its begin to its end (quantiles)"},
-    OPTION_SUBSAMPLE,
-    OPTION_TOP,
-    OPTIONS_OBSERVED,
-    {NULL, 0, NULL, NULL},
+    OPTION_TAG,       {"lengths", 0, NULL, "with --log: how long each value lasted (quantiles)"},
+    OPTION_SUBSAMPLE, OPTION_TOP,
+    OPTIONS_OBSERVED, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_tags;
@@ -159,13 +156,12 @@ const struct command command_tags = {
     "tags",
     "",
     "what an observed program did under each value of its tags",
-    "For each value of a tag: samples, TSC cycles and their share, how often it was entered, and the rates "
-    "of all\n"
-    "counters with their deviation from interval to interval.\n\n"
-    "With --lengths: how long values stood, all together and each of those with most time. A tag that holds "
-    "a request's\n"
-    "number gives the distribution of time a request. A thread that waits keeps its value. The value 0 "
-    "is nothing's.",
+    "For each value of a tag: samples, TSC cycles and their share, and how often it was entered. The rates "
+    "of all counters follow, with their standard deviation between intervals.\n"
+    "\n"
+    "--lengths shows how long values lasted, overall and for the values with most time. A tag that holds a "
+    "request's number gives the distribution of time per request. A thread that waits keeps its value. The "
+    "value 0 means \"no tag\".",
     options,
     run,
 };

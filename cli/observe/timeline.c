@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* timeline: what an observed program did over time, from a sample log (shim-2015 figure 19); what the threads of a recording
- * with waits did (thread_lines.h). */
+/* timeline: what an observed program did over time, from a sample log (shim-2015 figure 19). Of a recording with waits:
+ * what its threads did (thread_lines.h). */
 #include "observer/log/timeline.h"
 #include "cli/command/figures.h"
 #include "cli/observe/observed_source.h"
@@ -237,7 +237,7 @@ static const struct option_entry options[] = {
     OPTION_LOG,
     OPTION_PROCESS,
     OPTION_EPOCH,
-    {"threads", 0, "N", "of a recording: the busiest N threads (20; 0: all; JSON and CSV have all)"},
+    {"threads", 0, "N", "of a recording: only the busiest N threads (20; 0: all; JSON and CSV have all)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -247,21 +247,18 @@ const struct command command_timeline = {
     "timeline",
     "",
     "what threads did over time: ran, or waited for what; of a log, shares of tags and rates",
-    "Of a recording with waits: a line for each thread, the busiest first, and for each part of the time "
-    "what the\n"
-    "thread did: ran, waited for a CPU, or for what. Where only short waits were, it isn't known when in "
-    "that time\n"
-    "it ran: \"waiting\" has what is left. --time zooms in, in seconds since the first thread.\n"
+    "A recording with waits gives a line for each thread, the busiest first. It shows what the thread did in "
+    "each part of the time: ran, waited for a CPU, or for what. Short waits have no recorded time stamps; "
+    "time that cannot be placed is shown as \"waiting\". --time zooms in, in seconds since the first "
+    "thread.\n"
     "\n"
     "    cyclescope record --waits -- ./server\n"
     "    cyclescope timeline\n"
     "\n"
-    "With --log: what an observed program did. Cuts the log into equal buckets of time. Each has the share "
-    "of time that was seen, the shares of the "
-    "most\n"
-    "frequent values of a tag in what was seen, and the rates of all counters in events per 1000 TSC cycles, "
-    "or IPC: mean,\n"
-    "least and most of the intervals that filtering kept. --time zooms in, down to single intervals.",
+    "--log shows what an observed program did, in equal buckets of time. Each bucket has the share of time "
+    "that was seen, and the shares of the most frequent values of a tag. The rates of all counters follow, "
+    "in events per 1000 TSC cycles, or IPC: mean, least and most of the kept intervals. --time zooms in, "
+    "down to single intervals.",
     options,
     run,
 };

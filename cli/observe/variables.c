@@ -122,11 +122,11 @@ int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct
         if (maps)
             fclose(maps);
         if (rc < 0)
-            return cs_fail(
-                err, ENOENT,
-                "process %d has no variable %s: it is no global or static one, or its images are stripped of "
-                "their symbols; its address does as well (--variable 0x...)",
-                (int)pid, name);
+            return cs_fail(err, ENOENT,
+                           "process %d has no global or static variable %s, or its images are stripped of "
+                           "their symbols; "
+                           "give its address (--variable 0x...)",
+                           (int)pid, name);
     }
     v->addr += offset;
     if (!v->bytes)

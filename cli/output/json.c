@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON is exact and valid whatever the names hold: what is no UTF-8 becomes U+FFFD, what could act on a terminal
- * is written as an escape (\u009b), which reads as the same text. */
+/* JSON is exact and valid for all names. Bytes that are no UTF-8 become U+FFFD. Characters that could act on a terminal
+ * are written as escapes (\u009b), which parsers read as the same text. */
 #include "cli/output/memory.h"
 #include "cli/output/output.h"
 #include "store/base/delimited.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table as text: every column as wide as its widest cell; where that is too wide, columns give way in the order that
- * fit() tells. Widths are in characters. */
+/* A table as text. Every column is as wide as its widest cell. If that is too wide, columns shrink in the order of
+ * fit(). Widths are in characters. */
 #include "cli/output/memory.h"
 #include "cli/output/table_internal.h"
 #include "cli/output/wrap.h"

@@ -43,7 +43,7 @@ static struct score scores[N_SCORES] = {
                 .what = "the same bursts, those of each hot-branch group weighted to fit the truth",
                 .method = CS_FREQUENCY_BURSTS},
     [REDRAWN] = {.name = "redrawn",
-                 .what = "as many directions of each branch, drawn from the truth: noise alone",
+                 .what = "as many directions of each branch, drawn from the exact counts: only noise",
                  .method = CS_FREQUENCY_BURSTS,
                  .redraw = true},
 };
@@ -110,7 +110,7 @@ static void print_causes(struct output *out, const double noise[3])
     enum { MISSING, NOISE, BIAS, RELATIVE, SCALE, N_CAUSES };
     static const char *const names[N_CAUSES][2] = {
         [MISSING] = {"missing", "no burst came by the code"},
-        [NOISE] = {"noise", "few bursts: what the estimate varies when they are drawn anew"},
+        [NOISE] = {"noise", "few bursts: how much the estimate varies when the bursts are resampled"},
         [BIAS] =
             {"bias",
              "the rest: a group that runs fewer instructions in a unit of time has more bursts (fitted)"},
@@ -205,11 +205,11 @@ static void print_worst(struct output *out, const struct score *s)
         table_count(table, (uint64_t)p->observed);
         table_text(table, cs_image_demangle(p->name, name, sizeof name));
         table_text(table, p->bad < 0.05 * p->samples ? ""
-                          : p->observed <= 0         ? "no burst came by: samples alone"
+                          : p->observed <= 0         ? "no burst saw this: only samples"
                           : p->observed < 1000       ? "few edges seen"
                           : p->missing               ? "an indirect jump is unresolved"
                           : p->low > 0.5 * p->samples
-                              ? "regions that bursts seldom link, said so (low confidence)"
+                              ? "regions that bursts rarely link, marked as such (low confidence)"
                               : "bias of where bursts begin");
     }
 }
@@ -270,10 +270,11 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
     double scale = t->executions_a_flow_ns * t->user_ns, works = 0;
     if (scale > 0 && scores[FINAL].true_work > 0) {
         works = scale * scores[FINAL].estimated / scores[FINAL].true_work;
-        output_note(out,
-                    "By the intervals that were timed the program ran %.4g times as many instructions as "
-                    "the exact counts say: as often as it did their work, where the scale is right.",
-                    works);
+        output_note(
+            out,
+            "By the timed intervals the program ran %.4g times as many instructions as the exact counts say. "
+            "If the scale is right, it did that work so often.",
+            works);
     }
     output_set(out, "times_the_truth", works > 0 ? json_real(works) : json_null());
     output_set(out, "image", json_text(image->image.path));
@@ -407,15 +408,13 @@ static const struct option_entry options[] = {
 const struct command command_accuracy = {
     .name = "accuracy",
     .operands = "STORE TRUTH",
-    .summary = "how good the frequency estimates are, against exact counts",
+    .summary = "how good the estimates of execution counts are, compared with exact counts",
     .details =
         "TRUTH is the output of: valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes COMMAND\n"
         "of the same binary and input. Prints the share of samples whose instruction's estimate is within 5, "
-        "10\n"
-        "and 15 % of the truth (DCPI's figure 8), of edge executions (figure 9), for the estimate that "
-        "reports\n"
-        "use and for simpler ones; what its error is made of; how true the confidence is; the worst "
-        "procedures.",
+        "10 and 15 % of the exact count (DCPI's figure 8). The same follows for edge executions (figure 9), "
+        "for the estimate that reports use and for simpler ones. Then come the parts of its error, how "
+        "reliable the confidence is, and the worst procedures.",
     .options = options,
     .run = run,
 };

@@ -306,7 +306,8 @@ static const struct option_entry options[] = {
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},
     {"file", 0, "FILE", "the procedure of an executable, without a profile"},
-    {"audit", 0, NULL, "operands are executables: what of them decodes, which jumps are resolved"},
+    {"audit", 0, NULL,
+     "operands are executables: report how much of them decodes and which jumps are resolved"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -314,10 +315,9 @@ static const struct option_entry options[] = {
 const struct command command_cfg = {
     .name = "cfg",
     .operands = "PROCEDURE",
-    .summary = "the control-flow graph of a procedure, with samples and frequencies",
-    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. Blocks of equal class run equally often, "
-               "whatever the\n"
-               "program does. Cold parts that the compiler moved away belong to their procedure.",
+    .summary = "the control-flow graph of a procedure, with samples and execution counts",
+    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. Blocks of the same class always run equally "
+               "often. Cold parts that the compiler moved away are shown with their procedure.",
     .options = options,
     .run = run,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* edges: the edge profile of a procedure: every way control goes between its blocks, how often it was seen,
- * how often it is estimated to have happened, how sure that is. dcpi-1997 section 7 asked for it. */
+/* edges: the edge profile of a procedure. For every transfer of control between its blocks: how often bursts saw it, its estimated execution count, the confidence. (dcpi-1997 section 7) */
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "image/isa/decode.h"
@@ -179,11 +178,9 @@ const struct command command_edges = {
     .name = "edges",
     .operands = "PROCEDURE",
     .summary = "the edge profile of a procedure: which way its branches go, how often",
-    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. What was seen comes from bursts (record "
-               "--bursts) and branch\n"
-               "records of imported files. The estimate takes out that a burst begins in proportion to time; "
-               "± is one\n"
-               "standard deviation of it within the procedure.",
+    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. The evidence comes from bursts (record "
+               "--bursts) and branch records of imported files. The estimate corrects for bursts starting "
+               "more often in slow code. ± is one standard error, relative to the procedure.",
     .options = options,
     .run = run,
 };

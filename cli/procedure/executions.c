@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line ran as often as the busiest instruction that is its own; where all of its code was inlined from
- * elsewhere, as the least busy one: loops in what was inlined are not the line's. */
+/* A line ran as often as the busiest of its own instructions. If all of its code was inlined from elsewhere, the least
+ * busy instruction counts: loops in inlined code are not the line's. */
 #include "cli/procedure/executions.h"
 #include "cli/procedure/analysed_image.h"
 

@@ -368,13 +368,12 @@ const struct command command_list = {
     "list",
     "[PROCEDURE|FILE]",
     "source lines or instructions with samples and execution counts, top lines, a summary",
-    "Without an operand: the procedure with most samples. Samples of what was inlined into a procedure count "
-    "at the line\n"
-    "that called it; in the listing of a FILE they count at the line they came from. Where there is no "
-    "source the listing\n"
-    "is of instructions; a sampled instruction is the successor of the one that took the time (calc "
-    "attributes "
-    "it there).",
+    "Without an operand it takes the procedure with most samples. Samples of code that was inlined into a "
+    "procedure count at the line that called it. In the listing of a FILE they count at the line they came "
+    "from.\n"
+    "\n"
+    "Without source the listing shows instructions. A sampled instruction is the successor of the one that "
+    "took the time (calc attributes samples to that one).",
     options,
     run,
 };

@@ -364,8 +364,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
-    {"beside", 0, "EPOCH",
-     "a second recording (a name, -2, ...): which causes the difference in time is made of"},
+    {"beside", 0, "EPOCH", "a second recording (a name, -2, ...): show the difference in time by cause"},
     OPTION_ALL,
     OPTION_CPU,
     OPTION_STORE,
@@ -377,9 +376,8 @@ const struct command command_sum = {
     "sum",
     "",
     "where all cycles of a program went, by cause",
-    "Explains every procedure that has samples as calc does, and adds up: each dynamic and static cause with "
-    "its range, "
-    "what stays unexplained, execution. The rows add up to all samples explained.",
+    "Explains every procedure that has samples as calc does, and adds up each dynamic and static cause with "
+    "its range, unexplained stalls and execution. The rows add up to all samples explained.",
     options,
     run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples of a line are those of all instructions that came from it, what was inlined there included: the
- * line is the one in the procedure's own source (the outermost frame). A file's listing takes the innermost
+/* Samples of a line are those of all instructions that came from it, inlined code included. The line is the one in
+ * the procedure's own source (the outermost frame). A file's listing takes the innermost
  * frame instead, so that each sample counts once wherever the code was inlined. */
 #include "cli/profile/annotate.h"
 

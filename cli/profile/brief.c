@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof --brief-calls: functions that are called often and are over soon, a name a line, for the compiler plugins'
- * brief=@FILE. In the list is what a call of takes less than so many ns with all that it calls, as far as
- * samples can say (two standard deviations above what was sampled), and that calls nothing of its image that isn't. */
+ * brief=@FILE. A function is listed if a call takes less than NS, callees included. All functions that it calls in its image must be listed, too. Samples bound the time: two standard deviations above the estimate. */
 #include "cli/profile/brief.h"
 #include "analysis/contexts/call_counts.h"
 #include "analysis/frequency/edge_flow.h"
@@ -171,10 +170,10 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
     int exit_code;
     if (!calls.total)
         exit_code =
-            failed_with("%s has no call chains, which tell what a call takes: cyclescope record -g", store);
+            failed_with("%s has no call chains, which show the cost of a call: cyclescope record -g", store);
     else if (!counts.n || !(counts.executions > 0))
-        exit_code = failed_with("%s has no timed bursts, which tell how often functions are called: record "
-                                "longer, with --burst-rate 100, or when less runs beside it",
+        exit_code = failed_with("%s has no timed bursts, which count the calls of functions: record "
+                                "longer, with --burst-rate 100, or on a quieter machine",
                                 store);
     else
         exit_code = list_brief(args, p, &calls, &counts, option_number(args, "brief-calls", 0, 0, 1e9));

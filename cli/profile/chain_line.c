@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Call chains blame a line that the reader can change: each sample is given to the innermost frame of its chain that has
- * source at hand. So what a library does for a line counts for that line, as gprof meant it (Graham, Kessler, McKusick,
- * 1982), but nothing is guessed. */
+/* Call chains charge a line that the reader can change. Each sample counts for the innermost frame of its chain with
+ * available source. So time in a library counts for the line that called it, as in gprof (Graham, Kessler, McKusick,
+ * 1982), but without guesses. */
 #include "cli/profile/chain_line.h"
 #include "analysis/contexts/calls.h"
 #include "image/shared_code.h"

@@ -205,13 +205,13 @@ static const struct option_entry options[] = {
     OPTION_TOP,
     OPTION_ALL,
     OPTION_WAITS,
-    {"total", 0, NULL, "compare what procedures cost with what they called (needs call chains: record -g)"},
+    {"total", 0, NULL, "compare the total cost of procedures, callees included (needs call chains)"},
     {"shares", 0, NULL,
-     "compare shares of the samples (for recordings of different lengths), not cost a run"},
-    {"least-change", 0, "PERCENT", "smaller changes are never called real (1; where a side has one run 5)"},
+     "compare shares of the samples instead of cost per run (for recordings of different lengths)"},
+    {"least-change", 0, "PERCENT", "smaller changes are never called real (1; 5 if a side has only one run)"},
     {"fail-above", 0, "PERCENT",
-     "exit with 1 if the total, or a function by itself, really grew by more of the total, with 3 if these "
-     "runs can't tell"},
+     "exit with 1 if the total or a function really grew by more than this share; with 3 if these runs can't "
+     "tell"},
     {"epoch-a", 0, "EPOCH",
      "this recording of A (a name, -1 the newest, -2, ...; else all; without A and B: -2)"},
     {"epoch-b", 0, "EPOCH", "this recording of B (else all; without A and B: -1)"},
@@ -224,18 +224,18 @@ const struct command command_diff = {
     "diff",
     "[A B]",
     "two profiles of the same program: what changed, and what is only noise",
-    "Without operands: the last two recordings of the store. A and B are stores; every recording in them is "
-    "a run. Procedures match by image name and symbol, also "
-    "across rebuilt\n"
-    "binaries. Costs are per run: seconds or cycles. A change is real when its false discovery rate is below "
-    "1 % (counting\n"
-    "noise, widened by how much the runs of one side differ) and it is larger than --least-change.\n"
-    "Of sides with several runs each the total is compared, too. For a pipeline: --fail-above.\n"
-    "--by takes procedure, image, line or thread (or what else record --label kept apart); --all shows the "
-    "rows that did not change, too. --waits compares time off the CPU: by place (what was waited for, and "
-    "in\nwhich function) or, with --by kind, by what was waited for. There chance is that of single waits, "
-    "widened "
-    "alike.",
+    "Without operands it compares the last two recordings of the store. A and B are stores; every recording "
+    "in them is a run. Procedures match by image name and symbol, also across rebuilt binaries. Costs are "
+    "per run, in seconds or cycles.\n"
+    "\n"
+    "A change is real if its false discovery rate is below 1 % and it is larger than --least-change. The "
+    "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "
+    "side the total is compared, too. --fail-above is for pipelines.\n"
+    "\n"
+    "--by takes procedure, image, line or thread (or another label of record --label). --all also shows the "
+    "rows that did not change. --waits compares time off the CPU by place (what was waited for, and in which "
+    "function). With --by kind it compares by what was waited for. The noise is then that of single waits, "
+    "widened in the same way.",
     options,
     run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A return is told from other ways out of a procedure by where it lands: in the middle of another. */
+/* A return differs from other exits of a procedure by its target: the middle of another procedure. */
 #include "cli/profile/hottest_line.h"
 #include "cli/output/output.h"
 #include "cli/profile/chain_line.h"

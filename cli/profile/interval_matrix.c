@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interval profiles are loaded row by row, procedures are numbered as they come, and the matrix is filled at the end,
+/* Interval profiles are loaded row by row, and procedures are numbered in that order. The matrix is filled at the end,
  * when the number of intervals is known. */
 #include "cli/profile/interval_matrix.h"
 

@@ -90,8 +90,8 @@ static void explain(struct output *out, const struct of_image *of, double total)
             share, image->path);
     else if (image->kind == CS_IMAGE_FILE || of->image->fileless)
         output_note(out,
-                    "%.1f %% has no name: the file %s isn't what was profiled, or is gone, and no copy of it "
-                    "was kept (record keeps one, unless --no-keep-code).",
+                    "%.1f %% has no name: the file %s has changed or is gone, and the store has no copy "
+                    "(record keeps one, unless --no-keep-code).",
                     share, image->path);
     else
         output_note(out,

@@ -233,8 +233,8 @@ static const struct option_entry options[] = {
     OPTION_EPOCH,
     OPTION_TOP,
     {"per", 0, "EVENT",
-     "not phases, but rates of --event for each of this event, of the whole program and by procedure"},
-    {"distance", 0, "D", "how far apart two phases are, 0 to 1 (0.15)"},
+     "instead of phases, rates of --event per event of this kind, for the program and by procedure"},
+    {"distance", 0, "D", "least distance of two phases, 0 to 1 (0.15)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -245,9 +245,10 @@ const struct command command_phases = {
     "",
     "rates of procedures over time, and the phases that a program goes through",
     "Needs intervals in the store: cyclescope record --intervals 1s, daemon start --intervals 10s.\n"
-    "A phase is a time in which samples are spread over the procedures alike; those with one letter\n"
-    "are one phase that came back. Two spreads are as far apart as half the sum of the differences of their\n"
-    "shares, less what chance accounts for.",
+    "\n"
+    "A phase is a time in which the distribution of samples over the procedures stays the same. Phases with "
+    "the same letter are one phase that came back. The distance of two phases is the total-variation "
+    "distance of their sample distributions, corrected for sampling noise.",
     options,
     run,
 };

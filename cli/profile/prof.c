@@ -432,9 +432,8 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     describe_events(out, p);
     if (by == BY_TAG && rows.n == 0)
         output_note(out,
-                    "No tag with values of its own was observed in this store (cyclescope observe -o STORE); "
-                    "tags that "
-                    "are addresses, as the compiler's plugin writes them, are columns of cyclescope prof.");
+                    "This store has no observed tag with values (cyclescope observe -o STORE). Tags that are "
+                    "addresses, as the compiler plugin writes them, are columns of cyclescope prof.");
     if (counted.calls.total)
         output_set(out, "with_chains", json_integer((json_int_t)counted.calls.total));
     if (by == BY_PROCEDURE) {
@@ -488,11 +487,11 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"calls", 0, NULL, "how often each procedure was called, and what a call cost (needs bursts)"},
+    {"calls", 0, NULL, "how often each procedure was called, and the cost per call (needs bursts)"},
     {"brief-calls", 0, "NS",
      "names of functions whose calls take less than NS, for the compiler plugins' brief=@FILE"},
-    {"sort", 0, "WHAT", "rows by samples (of their own) or total (with what they called)"},
-    {"wall", 0, NULL, "threads' time whole, on and off the CPU, in one table (record --waits)"},
+    {"sort", 0, "WHAT", "order rows by samples (self) or total (callees included)"},
+    {"wall", 0, NULL, "the whole time of threads, on and off the CPU, in one table (record --waits)"},
     OPTION_BY,
     OPTION_EVENT,
     OPTION_IMAGE,
@@ -508,17 +507,15 @@ const struct command command_prof = {
     "prof",
     "",
     "where the samples are: by procedure, line, image, thread, process, container or tag",
-    "Rows are ordered by the samples of the main event (cycles, else cpu-clock), which the shares are of. "
-    "Where the\n"
-    "store has several events, or the observer saw the same procedures, each has its column. Samples that "
-    "could not\n"
-    "be placed are the row [unknown]. running % adds up the shares so far.\n"
-    "--by takes procedure, line, image, tag, and what record --label kept apart: thread, process, "
-    "container,\n"
+    "Rows are ordered by the samples of the main event (cycles, else cpu-clock); the shares are of that "
+    "event. If the store has several events, or the observer saw the same procedures, each has its column. "
+    "Samples that could not be placed are in the row [unknown]. running % is the cumulative share.\n"
+    "\n"
+    "--by takes procedure, line, image, tag, and any label of record --label: thread, process, container, "
     "attribute.\n"
-    "With call chains (record -g) total % is the share of the samples that were taken in a procedure or in "
-    "what it\n"
-    "called: see also callers, callees and tree.",
+    "\n"
+    "total % is the share of the samples in a procedure and in all that it called (needs call chains). See "
+    "also callers, callees and tree.",
     options,
     run,
 };

@@ -184,10 +184,9 @@ const struct command command_stats = {
     "stats",
     "[STORE...]",
     "which procedures vary from run to run",
-    "Every epoch of every store is a run. Rows are sorted by normalised range, (max - min) / sum, as "
-    "dcpistats did; rows\n"
-    "whose variation counting noise explains (false discovery rate above 1 %) are marked noise and come "
-    "last. --by takes procedure, image or line.",
+    "Every recording in every store is a run. Rows are sorted by normalised range, (max - min) / sum, as in "
+    "dcpistats. Rows whose variation counting noise explains (false discovery rate above 1 %) are marked "
+    "noise and come last. --by takes procedure, image or line.",
     options,
     run,
 };

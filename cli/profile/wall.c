@@ -86,9 +86,9 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
         output_set(out, "with_chains", json_integer((json_int_t)wall.samples));
         put(out, &wall, top);
         output_line(out, "%s", "");
-        output_note(out, "Time in the kernel and the C library counts for who called them. Idle (poll, "
-                         "child, signal, join) is "
-                         "waiting for something to do: it isn't in s and %%.");
+        output_note(
+            out, "Time in the kernel and the C library counts for the functions that called them. Idle time "
+                 "(poll, child, signal, join) is time without work, and isn't in s and %%.");
         output_next(out, args, "next:", "waits", NULL, "");
         rc = output_close(out);
     } else {

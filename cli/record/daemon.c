@@ -270,9 +270,9 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"foreground", 0, NULL, "start: stay in the foreground (for systemd)"},
-    {"config", 0, "FILE", "start: read settings from FILE, again on SIGHUP"},
+    {"config", 0, "FILE", "start: read settings from FILE, and again on SIGHUP"},
     {"socket", 0, "FILE", "the control socket (/run/cyclescope/control for root)"},
-    {"remarks", 0, "FILE", "where remarks go, - for standard error (daemon.log in the store)"},
+    {"remarks", 0, "FILE", "the daemon's log, - for standard error (daemon.log in the store)"},
     OPTION_EVENT,
     OPTION_BUDGET,
     OPTION_FREQUENCY,
@@ -285,13 +285,13 @@ static const struct option_entry options[] = {
     OPTIONS_BURSTS,
     OPTIONS_PATHS,
     OPTIONS_INTERVALS,
-    {"merge-interval", 0, "TIME", "between merges to disk: s, m, h, d (10m)"},
-    {"epoch-length", 0, "TIME", "after which a new epoch begins; 0 = never (24h)"},
+    {"merge-interval", 0, "TIME", "time between merges to disk: s, m, h, d (10m)"},
+    {"epoch-length", 0, "TIME", "time after which a new epoch begins; 0 = never (24h)"},
     OPTIONS_KEEP,
-    {"memory", 0, "BYTES", "the daemon's own bound (32M); waits take up to 32M more"},
+    {"memory", 0, "BYTES", "memory limit of the daemon (32M); waits take up to 32M more"},
     {"export-to", 0, "URL",
-     "send what is new to this ClickHouse server after merges, or \"otlp URL\" (see export)"},
-    {"export-interval", 0, "TIME", "between two such exports at least (10m)"},
+     "after merges, send new samples to this ClickHouse server, or \"otlp URL\" (see export)"},
+    {"export-interval", 0, "TIME", "least time between two exports (10m)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -301,15 +301,12 @@ const struct command command_daemon = {
     "daemon",
     "start|status|flush|epoch|stop",
     "profile the whole machine, continuously, for months",
-    "start begins sampling into a store and merges every ten minutes; status tells what it does and what\n"
-    "it costs; flush merges now; epoch merges and begins a new epoch; stop merges and ends.\n"
-    "The configuration file has lines \"name = value\" with the names of the long options, but for events\n"
-    "(--event), log (--remarks), and chains, waits, bursts and paths, which are on or off. SIGHUP reads it "
-    "again "
-    "and "
-    "reopens\n"
-    "the log. Unless told otherwise: a budget of 0.5 %, epochs kept for 90 days and up to 1 GB, the default\n"
-    "event, call chains, neither waits, bursts nor paths.",
+    "start begins sampling into a store and merges every ten minutes.\nstatus reports what the daemon does "
+    "and what it costs.\nflush merges now.\nepoch merges and begins a new epoch.\nstop merges and "
+    "ends.\n\nThe configuration file has lines \"name = value\" with the names of the long options. "
+    "Exceptions are events (--event), log (--remarks), and chains, waits, bursts and paths, which are on or "
+    "off. SIGHUP reads the file again and reopens the log.\n\nThe defaults are a budget of 0.5 %, epochs "
+    "kept for 90 days and up to 1 GB, and call chains. Waits, bursts and paths are off.",
     options,
     run,
 };

@@ -361,23 +361,24 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_FREQUENCY,
     OPTION_PERIOD,
-    {"exact-period", 0, NULL, "do not randomise the period: shows what aliasing does, nothing else"},
+    {"exact-period", 0, NULL, "do not randomise the period (only to demonstrate aliasing)"},
     OPTION_BUDGET,
     OPTION_LABEL,
     OPTION_DRIVER,
     OPTIONS_CHAINS,
     OPTION_WAITS,
     OPTIONS_BURSTS,
-    {"burst-rate", 0, "HZ", "bursts a second of each busy CPU (else by the budget)"},
-    {"burst-length", 0, "N", "instructions of a burst (16000)"},
-    {"burst-real-time", 0, NULL, "follow threads of a real-time policy, too: they may miss their time"},
+    {"burst-rate", 0, "HZ", "bursts per second on each busy CPU (default: by the budget)"},
+    {"burst-length", 0, "N", "most instructions of a burst (16000)"},
+    {"burst-real-time", 0, NULL, "also trace threads with a real-time policy; they may miss deadlines"},
     OPTIONS_PATHS,
-    {"path-rate", 0, "HZ", "such samples a second of each busy CPU (251, or by the budget)"},
+    {"path-rate", 0, "HZ", "paths per second on each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,
-    {"ready-fd", 0, "FD", "write a line to this descriptor when samples are taken"},
+    {"ready-fd", 0, "FD", "write a line to this descriptor when sampling begins"},
     {"json-to", 0, "FILE",
-     "what --json has into this file (/dev/fd/3: a descriptor), apart from the command's output"},
-    {"no-keep-code", 0, NULL, "don't copy the sampled binaries into the store (at most 512 MB of them)"},
+     "write the JSON summary to this file (/dev/fd/3: a descriptor), separate from the output of the "
+     "command"},
+    {"no-keep-code", 0, NULL, "do not copy the sampled binaries into the store (at most 512 MB are copied)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -387,11 +388,11 @@ const struct command command_record = {
     "record",
     "(-a | -p PID | -- COMMAND [ARG...])",
     "sample a command, a process or the whole machine into a profile store",
-    "Counts where the program counter is whenever the event has happened so many times, by image and\n"
-    "offset, and adds the counts to the store. Where the machine shows no hardware counters the event is\n"
-    "cpu-clock, a timer. The period is randomised, so that no loop stays in step with it.\n"
+    "Samples the program counter every N events and adds the counts, by image and offset, to the store. "
+    "Without hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop "
+    "runs in step with it.\n"
     "\n"
-    "-e may be given several times. Bursts are on where a command is given, paths where there are no bursts.",
+    "-e may be given several times. Bursts are on with a command; without bursts, paths are on.",
     options,
     run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The instructions of one procedure with their live samples. Where its bytes are not known (the kernel's,
- * JIT code) the sampled offsets stand alone. */
+ * JIT code) only the sampled offsets are shown. */
 #include "cli/top/live.h"
 #include "image/isa/decode.h"
 #include "store/base/array.h"

@@ -337,9 +337,9 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_TOP,
     OPTION_FREQUENCY,
-    {"interval", 0, "SECONDS", "how often it is drawn (1)"},
-    {"window", 'w', "SECONDS", "samples of the last so many seconds are shown (10)"},
-    {"rounds", 'r', "N", "end after so many rounds"},
+    {"interval", 0, "SECONDS", "time between two updates (1)"},
+    {"window", 'w', "SECONDS", "show the samples of the last SECONDS (10)"},
+    {"rounds", 'r', "N", "end after N updates"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -348,9 +348,10 @@ const struct command command_top = {
     "top",
     "[-p PID]",
     "what runs now: procedures, processes or images, and their hottest instructions",
-    "Samples the whole machine or one process and shows the last seconds, most samples first. total % is "
-    "what was sampled in a procedure and in what it called. --by "
-    "takes procedure, process or image; --top counts where there is no terminal. Keys on a terminal:\n"
+    "Samples the whole machine or one process and shows the last seconds, most samples first. Column total % "
+    "is the "
+    "share of the samples in a procedure and in all that it called. --by takes procedure, process or image. "
+    "--top limits the rows if the output is no terminal. Keys on a terminal:\n"
     "\n"
     "    up, down, page up, page down, home, end   move\n"
     "    Enter   a procedure's instructions; a process's or an image's procedures\n"
@@ -359,11 +360,11 @@ const struct command command_top = {
     "    Tab     procedures, processes, images\n"
     "    /       only names with these letters\n"
     "    Space   pause\n"
-    "    z       begin anew\n"
+    "    z       start again without the old samples\n"
     "    h       help\n"
     "    q       quit\n"
     "\n"
-    "Where the output is no terminal it is a table a round, with --json an object a round.",
+    "If the output is no terminal, each update is a table; with --json, an object.",
     options,
     run,
 };

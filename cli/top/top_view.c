@@ -23,7 +23,7 @@ static const char *const help_lines[] = {
     "1  2  3             the same directly",
     "/                   only names with these letters; Enter keeps them, Esc forgets them",
     "Space               pause, go on",
-    "z                   forget all samples, begin anew",
+    "z                   forget all samples and start again",
     "h, ?                this help",
     "q                   quit",
     "",
