@@ -124,6 +124,7 @@ static void mount_at(const char *folder)
     }
     friend = getpid();
     if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_NAME, "silent-server");
         signal(SIGTERM, SIG_IGN);
         serve();
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
     double seconds = argument_seconds(argc, argv, 1, 2), most;
     if (argc < 4)
         return 2;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(path, sizeof path, "%s/file", argv[2]);
     mount_at(argv[2]);
     int fd = open(path, O_RDONLY);
