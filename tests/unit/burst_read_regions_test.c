@@ -3,6 +3,7 @@
 #include "sampler/burst/holder/read_regions.h"
 #include "sampler/burst/runner/boundary.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,6 +68,41 @@ static void plain_memory_is_no_device(void **state)
         assert_int_equal(kind_of(names[i]), REGION_FILE);
 }
 
+/* By the mounts as the program sees them; numbers there are decimal, and those of a map aren't. */
+static void mounts_that_may_never_answer_are_known(void **state)
+{
+    (void)state;
+    static const char mounts[] =
+        "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+        "30 22 0:41 / /mnt/a\\040-\\040nfs rw shared:7 master:2 - fuse.sshfs host:/a rw,user_id=0\n"
+        "31 22 0:42 / /tmp rw - tmpfs fuse rw\n"
+        "32 22 0:43 /x /mnt/fuse rw - nfs4 server:/x rw\n"
+        "33 22 8:65 / /mnt/ntfs rw - fuseblk /dev/sde1 rw\n"
+        "34 22 0:65 / /v rw - btrfs /dev/sdf rw\n";
+    static const struct {
+        const char *device;
+        bool waits;
+    } cases[] = {{"fe:00", false}, {"00:29", true},  {"00:2a", false}, {"00:2b", true},
+                 {"08:41", false}, {"00:41", false}, {"00:01", false}, {"00:29", true}};
+    char folder[] = "/tmp/burst-mounts-XXXXXX", path[64], line[300];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/mountinfo", folder);
+    FILE *f = fopen(path, "w");
+    assert_true(f && fputs(mounts, f) >= 0 && fclose(f) == 0);
+    int fd = open(folder, O_PATH | O_DIRECTORY);
+    assert_int_equal(dup2(fd, CS_BURST_FD_PROCESS), CS_BURST_FD_PROCESS);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(line, sizeof line, "7f0000000000-7f0000004000 r-xp 00001000 %s 1041    /a/file\n",
+                 cases[i].device);
+        read_map(line);
+        assert_true(regions_refresh() >= 0);
+        assert_int_equal(boundary->regions[0].may_wait, cases[i].waits);
+        assert_int_equal(boundary->regions[0].kind, REGION_FILE);
+    }
+    unlink(path);
+    rmdir(folder);
+}
+
 static void the_kernels_regions_are_told_apart(void **state)
 {
     (void)state;
@@ -99,6 +135,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_of_devices_is_known),
         cmocka_unit_test(plain_memory_is_no_device),
+        cmocka_unit_test(mounts_that_may_never_answer_are_known),
         cmocka_unit_test(the_kernels_regions_are_told_apart),
     };
     return cmocka_run_group_tests(tests, room, NULL);

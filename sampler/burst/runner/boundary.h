@@ -20,6 +20,8 @@ struct region { /* of the target's memory map */
     uint64_t start, end;
     uint64_t identity; /* changes with file, position in the file and permissions */
     bool r, w, x, shared;
+    bool
+        may_wait; /* of a file on a mount whose server may never answer: pages that are there are read, no others */
     uint8_t kind;
 };
 static inline uint64_t region_mix(uint64_t hash, uint64_t value)

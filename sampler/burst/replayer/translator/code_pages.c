@@ -36,7 +36,8 @@ static struct code_page *code_page(uint64_t addr)
     if (n_code_pages == CODE_PAGES_MAX || (region && !region->x))
         return NULL;
     struct code_page *page = &code_pages[n_code_pages];
-    if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, page->bytes, PAGE, addr) != (long)PAGE)
+    if (region_would_wait(region, addr) ||
+        SYS(__NR_pread64, CS_BURST_FD_MEMORY, page->bytes, PAGE, addr) != (long)PAGE)
         return NULL;
     page->addr = addr;
     page->identity = region_identity(region, addr);
@@ -79,7 +80,8 @@ bool code_unchanged(void)
         if (!page->ran)
             continue;
         page->ran = false;
-        if (SYS(__NR_pread64, CS_BURST_FD_MEMORY, now, PAGE, page->addr) != (long)PAGE ||
+        if (region_would_wait(region_at(page->addr), page->addr) ||
+            SYS(__NR_pread64, CS_BURST_FD_MEMORY, now, PAGE, page->addr) != (long)PAGE ||
             memcmp(now, page->bytes, PAGE))
             same = false;
     }

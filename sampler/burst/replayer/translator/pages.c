@@ -155,7 +155,7 @@ enum cs_burst_cause page_in(uint64_t addr, bool write)
         return CS_BURST_FAULT; /* it is there: a store to what the target can't write */
     if (region && region->kind == REGION_CLOCK)
         return clock_page(region);
-    if (region && region->kind == REGION_DEVICE)
+    if (region && (region->kind == REGION_DEVICE || region_would_wait(region, addr)))
         return CS_BURST_UNREADABLE;
     if (region && (!(region->r || region->w) || (write && !region->w)))
         return CS_BURST_FAULT;

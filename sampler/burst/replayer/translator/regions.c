@@ -3,6 +3,7 @@
  * A region's identity is a hash of what decides whether a copy of one of its pages can still be right: file,
  * position in it, permissions. */
 #include "sampler/burst/replayer/translator/regions.h"
+#include "sampler/burst/runner/present_pages.h"
 
 #include <stddef.h>
 
@@ -34,6 +35,14 @@ const struct region *region_stack_above(uint64_t addr)
     unsigned i = above(addr);
     return i < n_regions && regions[i].kind == REGION_STACK && regions[i].start - addr < 8 << 20 ? &regions[i]
                                                                                                  : NULL;
+}
+
+bool region_would_wait(const struct region *region, uint64_t addr)
+{
+    uint8_t state = PAGE_OWN;
+    if (region && region->may_wait)
+        present_pages(addr, 1, &state);
+    return state == PAGE_ABSENT;
 }
 
 uint64_t region_identity(const struct region *region, uint64_t addr)
