@@ -44,8 +44,8 @@ static int oldest_first(const void *a, const void *b)
     return (x->written.tv_nsec > y->written.tv_nsec) - (x->written.tv_nsec < y->written.tv_nsec);
 }
 
-/* Makes space for `more` bytes. */
-static void make_room(const char *store, uint64_t more, uint64_t most)
+/* Makes space for `more` bytes; these may stand in the folder already, in a file of that name. */
+static void make_room(const char *store, uint64_t more, const char *of, uint64_t most)
 {
     CS_ARRAY(struct copy) copies = {0};
     struct cs_store_pathname folder;
@@ -55,7 +55,8 @@ static void make_room(const char *store, uint64_t more, uint64_t most)
         cs_store_pathname_join(&folder, &ignored, "%s/" FOLDER, store) == 0 ? opendir(folder.text) : NULL;
     for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         struct stat st;
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof copies.at->name ||
+        if (e->d_name[0] == '.' || strcmp(e->d_name, of) == 0 ||
+            strlen(e->d_name) >= sizeof copies.at->name ||
             fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
             continue;
         struct copy *c = cs_array_add(&copies);
@@ -175,7 +176,7 @@ static int save(const char *store, const char *image_id, int fd, bool replace, u
     if (close(to) < 0 && rc == 0)
         rc = -errno;
     if (rc == 0) {
-        make_room(store, packed, store_max);
+        make_room(store, packed, strrchr(tmp, '/') + 1, store_max);
         rc = rename(tmp, path.text) < 0 ? -errno : 1;
     }
     if (rc < 0)
@@ -268,7 +269,7 @@ static int copy_one(int from, const char *store, const struct cs_store_pathname 
     char *packed = contents_of(from, (size_t)st.st_size);
     if (!packed)
         return 0; /* cut off meanwhile */
-    make_room(store, (uint64_t)st.st_size, store_max);
+    make_room(store, (uint64_t)st.st_size, "", store_max);
     int rc = write_whole(to->text, packed, (size_t)st.st_size, err);
     free(packed);
     return rc;
