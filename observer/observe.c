@@ -333,8 +333,8 @@ static void note_waiting(struct cs_observation *o)
     char sentence[320];
     snprintf(
         sentence, sizeof sentence,
-        "the program waited for CPU %u %.0f %% of the time that it could have run: other programs want that "
-        "CPU, or its own threads share it; --target-cpu takes another",
+        "The program waited for CPU %u for %.0f %% of its runnable time: other processes compete for that "
+        "CPU, or its own threads do (observe pins them all to one CPU). Try --target-cpu N.",
         o->seen.placement.target, 100 * o->seen.waited);
     cs_observation_note(o, sentence);
 }

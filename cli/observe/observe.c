@@ -89,7 +89,7 @@ static void moved(void *arg, const char *program, unsigned threads, unsigned cpu
     (void)arg;
     if (threads != 1)
         snprintf(all, sizeof all, "all %u threads", threads);
-    remark("%s of %s run%s on CPU %u alone until the observer ends; then %s where it could before", all,
+    remark("%s of %s run%s only on CPU %u until the observer ends; then %s where it could before", all,
            program, threads == 1 ? "s" : "", cpu, threads == 1 ? "it may run" : "each may run");
 }
 
@@ -215,8 +215,8 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     if (!seen->followed && seen->threads > 1)
         output_note(
             out,
-            "the program has %u threads; only thread %d was observed, also while others had the CPU: its "
-            "signals then stand still",
+            "The program has %u threads. Only thread %d was observed, also while others had the CPU: its "
+            "signals don't change then.",
             seen->threads, (int)seen->thread);
     json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
                              "relation", p->relation);

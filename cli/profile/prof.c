@@ -216,12 +216,25 @@ static void describe_recording(struct output *out, const struct profile *p)
     output_set(out, "recording", *r->name ? json_text(r->name) : json_null());
 }
 
+/* The observer's profile counts cycles, not samples. */
+static bool is_observed(const struct profile_event *e)
+{
+    return strcmp(e->name, "observed-cycles") == 0;
+}
+
+static const char *unit_of(const struct profile_event *e)
+{
+    return is_observed(e) ? "TSC cycles" : e->samples == 1 ? "sample" : "samples";
+}
+
 /* ", one each 1.00 ms, 10.2 s in all" */
 static const char *each(const struct profile_event *e, char *to, size_t size)
 {
     char text[2][48];
     double mean = e->samples ? (double)e->period_sum / (double)e->samples : 0;
     *to = '\0';
+    if (is_observed(e))
+        return to;
     if (mean > 0 && strcmp(e->unit, "ns") == 0)
         snprintf(to, size, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
                  figures((double)e->period_sum / 1e9, 3, text[1]));
@@ -245,15 +258,14 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
     if (without && e->samples)
         snprintf(nameless, sizeof nameless, ", %.2f %% without a name",
                  100.0 * (double)without / (double)e->samples);
-    output_line(out, "%s: %" PRIu64 " sample%s%s; %.2f %% unknown%s; %zu image%s", e->name, e->samples,
-                plural((double)e->samples), period,
-                e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless, p->n_images,
-                plural((double)p->n_images));
+    output_line(out, "%s: %" PRIu64 " %s%s; %.2f %% unknown%s; %zu image%s", e->name, e->samples, unit_of(e),
+                period, e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless,
+                p->n_images, plural((double)p->n_images));
     for (unsigned k = 1; k < p->n_events; k++) {
         const struct profile_event *other = &p->events[k <= p->main_event ? k - 1 : k];
         if (is_shown(p, k, k <= p->main_event ? k - 1 : k) && other->samples)
-            output_line(out, "%s: %" PRIu64 " sample%s%s", other->name, other->samples,
-                        plural((double)other->samples), each(other, each_text, sizeof each_text));
+            output_line(out, "%s: %" PRIu64 " %s%s", other->name, other->samples, unit_of(other),
+                        each(other, each_text, sizeof each_text));
     }
     describe_recording(out, p);
     uint64_t lost = 0;
@@ -387,12 +399,12 @@ static void suggest_label(struct output *out, const struct profile *p, const str
     if (strcmp(asked, "label") == 0 ? apart : *kept ? strcmp(asked, kept) == 0 : apart)
         return;
     output_line(out, "%s", "");
-    output_note(out,
-                "This recording was kept apart by %s, not by %s: cyclescope record --label %s does that.",
-                *kept ? kept : "nothing", asked,
-                strcmp(asked, "label") == 0       ? "thread"
-                : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
-                                                  : asked);
+    output_note(
+        out, "This recording separates profiles by %s, not by %s: record with cyclescope record --label %s.",
+        *kept ? kept : "nothing", asked,
+        strcmp(asked, "label") == 0       ? "thread"
+        : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
+                                          : asked);
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,
@@ -443,11 +455,11 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     if (by == BY_PROCESS)
         suggest_label(out, p, &rows, asked);
     if (counted.wanted && !counted.counts.n)
-        output_note(out,
-                    "No call was seen: bursts or branch records tell how often procedures are called (%s).",
+        output_note(out, "No call was seen. Bursts or branch records count the calls of procedures (%s).",
                     more_evidence(p->store));
     else if (counted.wanted && !(counted.counts.executions > 0))
-        output_note(out, "Calls are relative numbers: no burst was timed. Compare them with one another.");
+        output_note(out,
+                    "Calls are relative numbers, because no burst was timed. Compare them with each other.");
     if (counted.wanted)
         call_advice(out, &counted.counts);
     if (counted.wanted)

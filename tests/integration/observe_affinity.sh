@@ -16,7 +16,7 @@ within() { # SECONDS COMMAND...: until the command says yes
         sleep 0.05
     done
 }
-is_told() { grep -q 'all [0-9]* threads of .* run on CPU [0-9]* alone until the observer ends' "$work/err"; }
+is_told() { grep -q 'all [0-9]* threads of .* run only on CPU [0-9]* until the observer ends' "$work/err"; }
 for end in INT HUP TERM KILL guardian unread none; do
     "$BUILD/tests/hostile/affinity" 60 >"$work/out" &
     target=$!

@@ -119,14 +119,14 @@ done
 import json, sys
 n = json.load(sys.stdin)["total"]
 assert 500 < n < 700, n' || fail "one thread alone"
-"$CYCLESCOPE" prof --by thread | grep -q "kept apart by nothing" || fail "what to record is not said"
+"$CYCLESCOPE" prof --by thread | grep -q "separates profiles by nothing" || fail "what to record is not said"
 
 # Code without a name is counted, its cause told, and what would help.
 flat() { tr '\n' ' ' | tr -s ' '; }
 cp work "$dir/gone" && record -o "$dir/nameless" --no-keep-code -- "$dir/gone" >/dev/null 2>&1
 rm "$dir/gone"
 "$CYCLESCOPE" prof -o "$dir/nameless" | flat >"$dir/out"
-grep -qE '(9[0-9]|100)[.][0-9]+ % without a name' "$dir/out" && grep -q 'gone, and no copy of it was kept' "$dir/out" &&
+grep -qE '(9[0-9]|100)[.][0-9]+ % without a name' "$dir/out" && grep -q 'gone, and the store has no copy' "$dir/out" &&
     ! grep -q 'next: cyclescope calc' "$dir/out" || fail "a file that is gone: $(cat "$dir/out")"
 "$CYCLESCOPE" prof -o "$dir/nameless" --json | python3 -c '
 import json, sys
