@@ -269,7 +269,7 @@ void record_summary(const struct recorded *r)
         return;
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
     say_next("next:", "prof", where, "");
-    if (r->config->waits)
+    if (s.waits)
         say_next("     ", "waits", where, "      (where it waited)");
     if (earlier)
         say_next("     ", "diff", where, "      (changes since the previous recording)");
