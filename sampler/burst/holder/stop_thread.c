@@ -293,6 +293,14 @@ static void wait_and_burst(void)
     }
 }
 
+/* Without a burst. What failed may have failed because an exec is under way: a thread that is let go in the middle of one gets no
+ * rights from its new file, so the end of the exec is waited for as ever. */
+static void leave(enum cs_burst_skip why, long error)
+{
+    wait_and_burst();
+    skip(why, error);
+}
+
 static void stop_and_follow(void)
 {
     struct cs_burst_command *command = &shared->command;
@@ -308,10 +316,10 @@ static void stop_and_follow(void)
     /* From here on an exec is seen, and its own memory is what the thread that will stand has: that of the descriptors? */
     enum cs_burst_skip other = program_look(command->tid);
     if (other != CS_BURST_SKIP_NONE)
-        return skip(other, 0);
+        return leave(other, 0);
     int event = alarm_set(command->tid, command->lead_ns, quiet_signal);
     if (event < 0)
-        return skip(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
+        return leave(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
     stopper_event = event;
     wait_and_burst();
 }
