@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """hostile-wait: how long anybody waits for memory and files that are never served (tests/integration/unanswered.sh): the longest
 time that a target stands (promised: 0.1 s), that a status isn't answered (0.5 s), that a stop isn't heard (1 s), over all rounds.
-The value is the worst of the three, in multiples of what is promised. A target stands when it doesn't get a CPU, too: run it on a
-quiet machine. --quick: one round."""
+The value is the worst of the three, in multiples of what is promised. What a target waits for a CPU isn't counted.
+--quick: one round."""
 import os, re, subprocess, sys
 import lib_bursts as lib
 

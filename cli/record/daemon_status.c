@@ -63,6 +63,7 @@ static const struct shown {
     {"burst_memory_bytes", "... their memory", " MB", 1e-6, 1},
     {"paths", "paths", "", 1, 0},
     {"path_moments", "... of register snapshots", "", 1, 0},
+    {"status_age_s", "age of these numbers", " s", 1, 1},
     {"last_failure", "last failure", "", 0, 0},
 };
 

@@ -14,7 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define REQUEST_MAX 256
+#define PATIENCE_MS 500 /* for a peer that is silent, or doesn't read */
+#define PAUSE_US 100000 /* when there is no descriptor for a connection */
 
 void cs_daemon_control_default_path(char path[CS_DAEMON_CONTROL_PATH_MAX])
 {
@@ -79,7 +80,7 @@ int cs_daemon_control_open(struct cs_daemon_control *control, const char *path, 
         goto out;
     }
     unlink(path); /* left by a daemon that was killed: the lock says that nobody has it */
-    control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     mode_t mask = umask(0177);
     bool bound = control->fd >= 0 && bind(control->fd, (struct sockaddr *)&address, sizeof address) == 0;
     umask(mask);
@@ -142,31 +143,42 @@ static void set_patience(int fd, int receive_ms, int send_ms)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 }
 
-void cs_daemon_control_serve(struct cs_daemon_control *control,
-                             bool (*answer)(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
-                                            void *arg),
-                             void *arg)
+void cs_daemon_control_reply(int fd, bool well, const char *text)
 {
-    char request[REQUEST_MAX], text[CS_DAEMON_CONTROL_ANSWER_MAX] = "";
+    const char *verdict = well ? "ok\n" : "failed\n";
+    if (send_whole(fd, verdict, strlen(verdict)) == 0)
+        send_whole(fd, text, strlen(text));
+    close(fd);
+}
+
+int cs_daemon_control_accept(struct cs_daemon_control *control, char request[CS_DAEMON_CONTROL_REQUEST_MAX])
+{
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof peer;
     int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
-    set_patience(fd, 1000, 1000);
-    bool allowed = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-                   (peer.uid == geteuid() || peer.uid == 0);
-    if (receive_line(fd, request, sizeof request) == 0) {
-        bool well = false;
-        if (allowed)
-            well = answer(request, text, arg);
-        else
-            strcpy(text, "the daemon belongs to another user");
-        const char *verdict = well ? "ok\n" : "failed\n";
-        if (send_whole(fd, verdict, strlen(verdict)) == 0)
-            send_whole(fd, text, strlen(text));
+    if (fd < 0) {
+        const int code = errno;
+        if (code != EINVAL && code != EINTR)
+            usleep(PAUSE_US);
+        return code == EINVAL ? -EINVAL : -ECONNABORTED;
     }
-    close(fd);
+    set_patience(fd, PATIENCE_MS, PATIENCE_MS);
+    const bool allowed = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+                         (peer.uid == geteuid() || peer.uid == 0);
+    if (receive_line(fd, request, CS_DAEMON_CONTROL_REQUEST_MAX) < 0) {
+        close(fd);
+        return -ECONNABORTED;
+    }
+    if (!allowed) {
+        cs_daemon_control_reply(fd, false, "the daemon belongs to another user");
+        return -ECONNABORTED;
+    }
+    return fd;
+}
+
+void cs_daemon_control_hang_up(struct cs_daemon_control *control)
+{
+    shutdown(control->fd, SHUT_RDWR);
 }
 
 static int ask_once(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
@@ -188,7 +200,7 @@ static int ask_once(const char *path, const char *request, char text[CS_DAEMON_C
                  : cs_fail(err, errno, "can't reach the daemon at %s: %s", path, strerror(errno));
         goto out;
     }
-    int n_request = snprintf(answer, sizeof answer, "%.*s\n", REQUEST_MAX - 2, request);
+    int n_request = snprintf(answer, sizeof answer, "%.*s\n", CS_DAEMON_CONTROL_REQUEST_MAX - 2, request);
     if (send_whole(fd, answer, (size_t)n_request) < 0) {
         rc = cs_fail(err, EPIPE, "the daemon at %s does not listen", path);
         goto out;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define CS_DAEMON_CONTROL_PATH_MAX 100 /* sun_path is short */
+#define CS_DAEMON_CONTROL_REQUEST_MAX 256
 #define CS_DAEMON_CONTROL_ANSWER_MAX 8192
 
 /* $RUNTIME_DIRECTORY/control (systemd), /run/cyclescope/control for root, else $XDG_RUNTIME_DIR/cyclescope or
@@ -25,12 +26,13 @@ struct cs_daemon_control {
 /* -EADDRINUSE when a daemon is there already. */
 int cs_daemon_control_open(struct cs_daemon_control *control, const char *path, struct cs_error *err);
 void cs_daemon_control_close(struct cs_daemon_control *control);
-/* Serves one connection if there is one: `answer` fills the text (and says whether it went well). Never waits
- * longer than a second for a silent peer. */
-void cs_daemon_control_serve(struct cs_daemon_control *control,
-                             bool (*answer)(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
-                                            void *arg),
-                             void *arg);
+/* Waits for a connection and its request. The connection, or -ECONNABORTED: its peer was silent or not allowed to ask. Any other
+ * error: there will be none any more. */
+int cs_daemon_control_accept(struct cs_daemon_control *control, char request[CS_DAEMON_CONTROL_REQUEST_MAX]);
+/* Answers and closes the connection. */
+void cs_daemon_control_reply(int fd, bool well, const char *text);
+/* Nobody connects from now on; who waits for a connection returns. */
+void cs_daemon_control_hang_up(struct cs_daemon_control *control);
 
 /* The other end. 0: *well tells how it went, `text` is the answer. -ENOENT or -ECONNREFUSED: no daemon. */
 int cs_daemon_control_ask(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],

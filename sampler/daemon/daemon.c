@@ -165,16 +165,12 @@ static bool answer(const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
         well = cs_daemon_merge(daemon, &err) == 0;
     } else if (strcmp(request, "epoch") == 0) {
         well = begin_epoch(daemon, &err);
-    } else if (strcmp(request, "stop") == 0) {
-        daemon->stopping = true;
     } else {
         well = false;
         cs_fail(&err, EINVAL, "the daemon doesn't know the request \"%.40s\"", request);
     }
     if (!well)
         snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%s", err.text);
-    else if (strcmp(request, "stop") == 0)
-        snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%ld", (long)getpid());
     else if (strcmp(request, "status") != 0)
         snprintf(text, CS_DAEMON_CONTROL_ANSWER_MAX, "%s", cs_store_epoch_name(daemon->store));
     return well;
@@ -191,6 +187,7 @@ static void once_a_second(struct cs_daemon *daemon, uint64_t now)
     daemon->cpu_at_check = cpu;
     daemon->check_ns = now;
     keep_accounts(daemon, now, cpu);
+    cs_daemon_desk_publish(daemon->desk, answer, daemon);
 }
 
 /* Its own memory, without pages of files and of the kernel's tables, which a new session would have again. */
@@ -355,7 +352,7 @@ static void run(struct cs_daemon *daemon)
             if (events[i].data.fd == daemon->signals)
                 take_signals(daemon);
             else
-                cs_daemon_control_serve(&daemon->control, answer, daemon);
+                cs_daemon_desk_serve(daemon->desk, answer, daemon);
         }
         do_what_is_due(daemon);
     }
@@ -370,11 +367,14 @@ static int watch(struct cs_daemon *daemon, struct cs_error *err)
     sigaddset(&signals, SIGINT);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    int rc = cs_daemon_desk_open(&daemon->control, &daemon->desk, &daemon->wake, err);
+    if (rc < 0)
+        return rc;
     daemon->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     daemon->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (daemon->signals < 0 || daemon->epoll < 0)
         return cs_fail(err, errno, "can't wait for signals: %s", strerror(errno));
-    const int watched[] = {daemon->signals, daemon->control.fd};
+    const int watched[] = {daemon->signals, daemon->wake};
     for (size_t i = 0; i < 2; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = watched[i]};
         if (epoll_ctl(daemon->epoll, EPOLL_CTL_ADD, watched[i], &event) < 0)
@@ -420,12 +420,14 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
         goto out;
     cs_daemon_due_init(&daemon->due, daemon->settings.merge_s, daemon->settings.epoch_s, cs_daemon_now_ns());
     clean_up(daemon, cs_daemon_now_ns());
+    cs_daemon_desk_publish(daemon->desk, answer, daemon);
     if (start->ready)
         start->ready(start->arg);
     run(daemon);
     cs_daemon_session_close(daemon);
 out:
     cs_store_close(daemon->store);
+    cs_daemon_desk_close(daemon->desk);
     cs_daemon_control_close(&daemon->control);
     cs_daemon_log_close(&daemon->log);
     if (daemon->epoll >= 0)

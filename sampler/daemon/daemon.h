@@ -5,6 +5,7 @@
  *   account           what it may use of CPU time and of the disk
  *   control           the control socket, both ends
  *   daemon            the loop
+ *   desk              the thread that serves the socket
  *   due               when to merge and to begin an epoch
  *   log               the daemon's clock and its remarks
  *   session           the sampling session, opened, merged and closed

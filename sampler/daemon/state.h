@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's own state, shared by daemon.c (the loop), session.c (the sampling session, merges) and
- * status.c (what it tells about itself). For these three only. One thread. */
+ * status.c (what it tells about itself). For these three only. The main thread's. */
 #ifndef CS_SAMPLER_DAEMON_STATE_H
 #define CS_SAMPLER_DAEMON_STATE_H
 
@@ -8,6 +8,7 @@
 #include "sampler/daemon/account.h"
 #include "sampler/daemon/control.h"
 #include "sampler/daemon/daemon.h"
+#include "sampler/daemon/desk.h"
 #include "sampler/daemon/due.h"
 #include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
@@ -20,7 +21,8 @@ struct cs_daemon {
     struct cs_daemon_log log;
     struct cs_daemon_control control;
     struct cs_daemon_due due;
-    int epoll, signals; /* the epoll set holds signals and the control socket; the session wakes by it */
+    struct cs_daemon_desk *desk;
+    int epoll, signals, wake; /* the epoll set holds signals and the desk's wake; the session wakes by it */
 
     struct cs_store *store;
     struct cs_sampler *sampler; /* NULL between a failure and the next try */

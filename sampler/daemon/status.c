@@ -103,7 +103,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     for (unsigned i = 0; daemon->sampler && i < cs_sampler_events(daemon->sampler); i++)
         put(&lines, "event %s\n", cs_sampler_event(daemon->sampler, i));
     put(&lines, "uptime_s %.1f\n", uptime_s);
-    put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * cs_daemon_cpu_seconds() / uptime_s : 0);
+    put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * daemon->cpu_at_check / uptime_s : 0);
     put(&lines, "cpu_percent_lately %.4f\n", 100 * daemon->cpu_share);
     put(&lines, "rested_percent %.2f\n",
         uptime_s > 0 ? 100 * cs_daemon_rested_seconds(daemon, now) / uptime_s : 0);

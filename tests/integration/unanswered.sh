@@ -43,13 +43,19 @@ def silent_page():
     if fd < 0 or libc.ioctl(fd, 0xC018AA3F, api) or libc.ioctl(fd, 0xC020AA00, register):
         sys.exit("no userfaultfd")
     return at + 4096
+schedstat = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+def unscheduled():  # ready, and without a CPU: then it stands for what else runs here
+    return int(os.pread(schedstat, 64, 0).split()[1]) / 1e9
 def victim(until):
     most, now = 0, time.monotonic()
+    looked, waited = now, unscheduled()
     while now < until:
         for i in range(1000):
             pass
         then, now = now, time.monotonic()
-        most = max(most, now - then)
+        if now - looked > 0.005:
+            before, waited, looked = waited, unscheduled(), now
+            most = max(most, now - then - (waited - before))
     return most
 page, code, kept = silent_page(), victim.__code__, []
 texts = {id(code.co_name), id(code.co_filename), id(getattr(code, "co_qualname", ""))}
@@ -116,8 +122,8 @@ for file in sorted(work.glob("said.*")):
 if not unanswered:
     failed.append("the daemon met nothing that wasn't served")
 print("waits", round(max(stood.values(), default=60), 3), round(status, 3), round(stop, 3), stood)
-# Where something is waited for it is for minutes. A busy machine makes all of these longer: bench/run hostile-wait says how long.
-if status > 5 or stop > 8 or max(stood.values(), default=60) > 5:
+# Where something is waited for it is for minutes; a busy machine makes all of these longer. What is promised: bench/run hostile-wait.
+if status > 1 or stop > 4 or max(stood.values(), default=60) > 0.5:
     failed.append("somebody waited for too long")
 print("\n".join("not ok: " + text for text in failed))
 sys.exit(bool(failed))
