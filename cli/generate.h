@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line: main, the table of subcommands, and what the build makes from it.
  *
- * Files of this room:
+ * Files of this module:
  *   main        finds the subcommand, prints help
  *   commands    the table of subcommands
  *   tasks       what each subcommand is for, and examples

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histogram bins that need no range beforehand: sixteen bins an octave (each at most 1/16 of its value wide),
- * for cycle counts (all of uint64_t) and for rates (2^-24 to 2^8 events a cycle; zero has a bin of its own,
- * smaller and larger ones fall in the first and the last).
+/* Histogram bins that need no range beforehand: sixteen bins an octave (each at most 1/16 of its value wide).
+ * They serve cycle counts (all of uint64_t) and rates (2^-24 to 2^8 events a cycle). Zero has a bin of its
+ * own. Smaller and larger rates fall in the first and the last bin.
  *
  *      rate bin 0: zero | 1: below 2^-24 | 2 ... : sixteen an octave | CS_DTE_RATE_BINS-1: 2^8 and above
  *

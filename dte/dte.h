@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Double-time-error filtering: which intervals between two readings of the observer are to be believed.
  *
- * Files of this room:
+ * Files of this module:
  *   dte            the judgement of an interval, its causes and their counts
  *   bins           histogram bins that need no range beforehand, and quantiles
  *   moments        weighted mean and variance
@@ -12,9 +12,9 @@
  *
  *     CPC = (end1 - end0) / (start1 - start0)   lies within 1 ± band   (0.01 in the paper).
  *
- * Beyond the paper: an interval can also be refused because another thread ran at one end, because the tag
- * differs between the ends, because a counter could not be read, or because the observer was away. Each cause
- * is counted by its name, in intervals and in cycles, and every interval has exactly one verdict.
+ * Beyond the paper, four more reasons refuse an interval. Another thread ran at one end, the tag differs
+ * between the ends, a counter could not be read, or the observer was away. Each cause is counted by its
+ * name, in intervals and in cycles, and every interval has exactly one verdict.
  *
  * Pure: no state but what the caller holds, no I/O, nothing of ours included. Cost of cs_dte_judge inlined
  * with a constant rule: about ten instructions, no division. Thread-safe as plain values are. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a binary is: the code behind an image of the store, its bytes, its procedures, its source lines.
  *
- * Files of this room:
+ * Files of this module:
  *   code               what others ask: ties the rooms below together
  *   demangle           names of C++, Rust and D for people
  *   shared_code        opened and unpacked once for all that reads a store
@@ -17,9 +17,9 @@
  *      cs_image_close(code);
  *
  * Offsets are the store's: ELF virtual addresses (p_vaddr space) for ELF and vDSO images, what store/store.h
- * says for the others. An image whose file is gone or was replaced (build-id differs) still opens: it then
- * has no bytes, its procedures are those that the store names, and cs_image_trouble() has the sentence that a
- * report should show.
+ * says for the others. An image whose file is gone or was replaced (build-id differs) still opens. It then
+ * has no bytes, and its procedures are those that the store names. The function cs_image_trouble() has the
+ * sentence that a report should show.
  *
  * Opening maps the file and reads section headers only; symbols are read on the first look-up, DWARF on the
  * first cs_image_frames_at. Damaged files give fewer answers, never a crash. One owner a cs_image_code: not

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of C++ and of Rust (both its manglings) and of D, by libiberty, whose library c++filt, gdb and addr2line use.
- * A mangled name of a hundred bytes can stand for gigabytes: what is written ends at the caller's room.
+ * A mangled name of a hundred bytes can stand for gigabytes: the text ends where the caller's buffer ends.
  *
  * A name that is cut ends with a number made of the whole, "...~0123abcd": two names that differ stay two. */
 #include "image/code.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One open and one unpacking of debug information an image, for all that reads a store: the images used last stay open until the
- * store is closed. For one thread. */
+/* One open and one unpacking of debug information an image, for all readers of a store. The images used last stay open
+ * until the store is closed. For one thread. */
 #ifndef CS_IMAGE_SHARED_CODE_H
 #define CS_IMAGE_SHARED_CODE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a thread-local variable lies, as the dynamic linker has placed it: from the memory of the process alone, by the module's
- * dynamic symbols and the words that the linker filled in for it (x86-64, glibc). Drepper, "ELF Handling For Thread-Local
- * Storage"; Oliva and Araújo, "Speeding Up Thread-Local Storage Access" (TLS descriptors).
+/* Where a thread-local variable lies, as the dynamic linker has placed it. Only the memory of the process is needed.
+ * It has the module's dynamic symbols and the words that the linker filled in for it (x86-64, glibc). Drepper, "ELF
+ * Handling For Thread-Local Storage"; Oliva and Araújo, "Speeding Up Thread-Local Storage Access" (TLS descriptors).
  *
  * All that is read is hostile: bounded in bytes, trusted for nothing but addresses to read at. */
 #ifndef CS_IMAGE_THREAD_VARIABLE_H

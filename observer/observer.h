@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The SHIM-style observer: from what is asked to what was seen.
  *
- * Files of this room:
+ * Files of this module:
  *   observer       the observer's face (this header)
  *   observe        one run: place, start or attach, sample, end
  *   connect        joins a run to signals, events and threads
  *   observation    what these two share
  *   choose         which signals a run reads, and from which thread's line
  *
- * A thread that spins on the CPU next to the target's and reads signals and counters at a
- * granularity of tens to thousands of cycles (shim-2015). May use signals/, dte/ and store/; used by cli/.
+ * A thread that spins on the CPU next to the target's. It reads signals and counters at a granularity of
+ * tens to thousands of cycles (shim-2015). May use signals/, dte/ and store/; used by cli/.
  *
  *      struct cs_observe_options options;
  *      cs_observe_defaults(&options);
@@ -114,7 +114,7 @@ struct cs_observed {
     unsigned n_notes;
     bool throttled;
     double waited; /* of the time that the target wanted a CPU, the share that it waited for one */
-    /* Of an event of the core that is read here, the observer's own part in 1 TSC cycle; negative: not told apart. */
+    /* Of an event of the core that is read here, the observer's own part in 1 TSC cycle; negative: not separable. */
     double own_rate[CS_COUNTERS_MAX];
     bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
     struct cs_sink *sink;      /* complete after cs_observe_run */

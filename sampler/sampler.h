@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The interrupt sampler, as its callers see it.
  *
- * Files of this room:
+ * Files of this module:
  *   sampler           this header: rooms perf, rate, driver, images and session are behind it; burst and daemon use it
  *
  * The interrupt sampler: a session that counts (PID, PC, EVENT), places the counts on (image, offset) and
- * merges them into a profile store. dcpi-1997 section 4; sprof-1998 section 3 for several events.
+ * merges them into a profile store. See dcpi-1997 section 4, and sprof-1998 section 3 for several events.
  *
  * How it is used (record, the daemon, tests):
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that the compiler plugin's code writes. Each object file that it made has one pointer to each of
- * these that it needs among its initialisers (signals/plugin/point.c), so that a program defines what its
- * code writes, whichever of its libraries were built with the plugin. */
+/* Signals that the compiler plugin's code writes. Each object file that it made has, among its
+ * initialisers, one pointer to each of these that it needs (signals/plugin/point.c). So a program defines
+ * what its code writes, whichever of its libraries were built with the plugin. */
 #include "signals/runtime.h"
 
 CS_API void cs_compiled_code(void);

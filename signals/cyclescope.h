@@ -4,7 +4,7 @@
  * A *signal* is a 64-bit word that each thread keeps up to date in a cache line of its own. A *tag* says what
  * runs now (a method, a loop, a phase, a request's kind); a *counter* only grows (bytes allocated,
  * iterations). Another process (`cyclescope observe -p PID`, `cyclescope signals -p PID`) reads the line from
- * the CPU next door while the program runs on; nothing here waits for it, asks it, or knows whether it is
+ * the CPU next door while the program runs on. Nothing here waits for it, asks it, or knows whether it is
  * there.
  *
  *      #include <cyclescope.h>                      // link with -lcyclescope, or libcyclescope.a
@@ -27,26 +27,26 @@
  *      }
  *
  * What a set costs: `mov value, 8*word(line)`, where `line` is one load of a thread-local pointer that the
- * compiler hoists; one more load where `signal` is a variable. Give cs_define a word of your choice (4 to 14)
+ * compiler hoists. One more load where `signal` is a variable. Give cs_define a word of your choice (4 to 14)
  * and a constant to cs_set, and that load goes away too. Cycles are in docs/signals.md.
  *
  * Nothing here can hurt the program. No segment, no permission, no memory, no /proc, more than 8192 threads,
  * all words taken: the same stores go to memory that nobody reads. Functions return a negative errno for
- * whoever wants to know; all may be ignored. Nothing prints, exits, installs a signal handler or starts a
+ * callers who check it. All may be ignored. Nothing prints, exits, installs a signal handler or starts a
  * thread. It holds one file descriptor (close-on-exec); a program that closes all descriptors may close it
  * too.
  *
  * Threads. The line of a thread appears when it starts, if the library was linked with the program (it wraps
- * pthread_create and thrd_create), and is given back when it ends. In a program that loads the library with
- * dlopen, threads attach themselves by cs_attach() or by any other function here but the inline ones. Until
- * then their stores go to a line that nobody reads. A fully static program links
+ * pthread_create and thrd_create). It is given back when the thread ends. In a program that loads the
+ * library with dlopen, threads attach themselves by cs_attach() or by any other function here but the inline
+ * ones. Until then their stores go to a line that nobody reads. A fully static program links
  * libcyclescope-static.a with -Wl,--wrap=pthread_create.
  *
  * fork: the child gets a segment of its own at the same addresses; lines, words and names are what they were
  * in the parent. (Not after vfork, which shares, nor _Fork or a raw clone, which go on writing the parent's
- * line.) exec: the segment is gone; the new program makes its own. Several copies of the library in a process
- * (static and shared) share one segment. Set-uid and set-gid programs publish nothing. Who may read:
- * processes that may ptrace the program: its owner, and root, from the same or an outer container.
+ * line.) exec: the segment is gone. The new program makes its own. Several copies of the library in a process
+ * (static and shared) share one segment. Set-uid and set-gid programs publish nothing. Readers: processes
+ * that may ptrace the program, which are its owner's, and root's, from the same or an outer container.
  *
  *      function                 thread-safe   in a signal handler   blocks
  *      cs_set cs_add cs_get     own line      yes                   never

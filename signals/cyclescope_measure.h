@@ -11,17 +11,17 @@
  *      ...
  *      cs_sites_write("times");                     // cyclescope hist --sections times
  *
- * Cycles are ticks of the time-stamp counter (AArch64: of the virtual counter; RISC-V: of `time`), read in order with the code
- * between. What an empty pair takes on this machine is measured once and subtracted. Each site keeps a
- * histogram, sixteen bins an octave. A stretch in which the thread lost its CPU (or got a signal) is found
- * out and kept apart: it took as long as others had the CPU, not as the code takes (linux-tools-1999
- * section 3.1 discards these by their length; here the kernel tells: it clears a pointer of the
- * restartable-sequences area at each switch). Where it can't be told (no such area: glibc before 2.35, other
- * C libraries) `unknown` is set and nothing is kept apart.
+ * Cycles are ticks of the time-stamp counter (AArch64: of the virtual counter; RISC-V: of `time`), read in order with
+ * the code between. What an empty pair takes on this machine is measured once and subtracted. Each site keeps a
+ * histogram, sixteen bins an octave. A stretch in which the thread lost its CPU (or got a signal) is found and kept
+ * separate. It took as long as others had the CPU, not as the code takes. In linux-tools-1999 section 3.1 these are
+ * discarded by their length. Here the kernel reports them: it clears a pointer of the restartable-sequences area at
+ * each switch. Where that area doesn't exist (glibc before 2.35, other C libraries) `unknown` is set and nothing is
+ * kept separate.
  *
  * Pairs may nest, on one thread; sites may be shared by threads. Cost of a pair on the CPUs of 2020: 60 to
- * 120 cycles, of which 25 to 50 lie inside and are subtracted; then the histogram. Not for code that uses
- * restartable sequences of its own between the two calls. */
+ * 120 cycles, of which 25 to 50 lie inside and are subtracted. Then comes the histogram. Not for code that
+ * uses restartable sequences of its own between the two calls. */
 #ifndef CYCLESCOPE_MEASURE_H
 #define CYCLESCOPE_MEASURE_H
 

@@ -2,7 +2,7 @@
 /* cyclescope_otel.h: whose request a thread works on, told to any OpenTelemetry reader.
  *
  * OpenTelemetry's thread context (OTEP 4947): a thread-local pointer, `otel_thread_ctx_v1`, to a record with a
- * trace, a span and attributes; a mapping named OTEL_CTX says what the attributes are called (OTEP 4719). A
+ * trace, a span and attributes. A mapping named OTEL_CTX says what the attributes are called (OTEP 4719). A
  * profiler reads both from outside: `cyclescope record --label attribute=http.route`, OpenTelemetry's eBPF
  * profiler and others.
  *
@@ -19,12 +19,13 @@
  *      cs_otel_detach();
  *
  * An attach is one store, and one more to word CS_WORD_CONTEXT of the thread's line, so that an observer sees
- * it too: cs_name(CS_WORD_CONTEXT, (uintptr_t)&record, "/cart") names it. In an executable that links
- * libcyclescope.a and defines CS_EXECUTABLE both are one: the pointer *is* that word of the line.
+ * it too. The call cs_name(CS_WORD_CONTEXT, (uintptr_t)&record, "/cart") names it. In an executable that
+ * links libcyclescope.a and defines CS_EXECUTABLE both are one: the pointer *is* that word of the line.
  *
- * A reader stops or interrupts the thread that it reads (a sampler does), so a record is changed by the thread
- * that it is attached to, or while it is attached to none. Readers find the pointer in the dynamic symbol
- * table: link an executable that has the library inside with -Wl,--export-dynamic-symbol=otel_thread_ctx_v1.
+ * A reader stops or interrupts the thread that it reads, as a sampler does. So a record is changed by the
+ * thread that it is attached to, or while it is attached to none. Readers find the pointer in the dynamic
+ * symbol table: link an executable that has the library inside with
+ * -Wl,--export-dynamic-symbol=otel_thread_ctx_v1.
  *
  *      function                                  thread-safe   in a signal handler   blocks
  *      cs_otel_attach detach attached current    yes           yes                   never

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Who owns which line. A thread's `cs_line` starts at a sink that nobody reads; attaching claims a line of
- * the segment and points it there; the end of the thread gives the line back and points it to the sink again,
- * for destructors that run later.
+/* Which thread owns which line. A thread's `cs_line` starts at a sink that nobody reads. Attaching claims a
+ * line of the segment and points it there. The end of the thread gives the line back and points it to the
+ * sink again, for destructors that run later.
  *
  * Invariant: owners[i].tid != 0 while a live thread's cs_line points to line i. A claim writes generation,
- * zeroes the values, then tid (release); a reader that sees the same tid and generation before and after its
+ * zeroes the values, then tid (release). A reader that sees the same tid and generation before and after its
  * loads saw one thread. Cost: claim and release about 0.2 us, linear in lines only where all below are taken.
  */
 #include "signals/runtime.h"

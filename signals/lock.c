@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lock of the cold paths: the holder's tid in the segment, because several copies of the library in one
- * process share it, and a tid so that a fork handler of the second copy knows that the first holds it
- * already. Sections under it are short and call nothing that blocks; waiting yields, then sleeps 50 us. */
+ * process share it. With a tid a fork handler of the second copy knows that the first holds it already.
+ * Sections under it are short and call nothing that blocks; waiting yields, then sleeps 50 us. */
 #include "signals/runtime.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Defining signals and naming values: writes under the lock, publishes with one release store, so that a
+/* Defining signals and naming values: it writes under the lock and publishes with one release store. So a
  * reader, or a process killed half-way, never sees half an entry. */
 #include "signals/runtime.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenTelemetry's process context: OTEP 4719's header in a memfd's private mapping named OTEL_CTX, and a
- * ProcessContext message with the names of OTEP 4947's attributes. And where the thread-local pointer is defined.
+/* OpenTelemetry's process context. One part is OTEP 4719's header in a memfd's private mapping named
+ * OTEL_CTX. The other is a ProcessContext message with the names of OTEP 4947's attributes. And where the
+ * thread-local pointer is defined.
  *
  *   header   "OTEL_CTX" | version 2 | payload bytes | time of publication, 0 = being written | payload address
  *   payload  1: Resource { 1: KeyValue ... }   2: KeyValue threadlocal.schema_version   2: KeyValue ..._key_map
  *
  * The mapping is one page ("typically", says the OTEP: there are readers that look at no larger one), and the message
- * is memory of ours. A message is measured before it is written (`out` NULL), so that lengths are minimal and nothing is changed
- * where it has no room. Everything below is changed under the lock. */
+ * is memory of ours. A message is measured before it is written (`out` NULL), so that lengths are minimal and nothing
+ * is changed where it doesn't fit. Everything below is changed under the lock. */
 #include "signals/cyclescope_otel.h"
 #include "signals/runtime.h"
 

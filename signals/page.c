@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The line as a page of the thread's own static storage: code of an executable stores to it with one
- * instruction and no load (`movq $tag, %fs:constant`). Attaching maps the line's page of the segment over it;
- * before and after, it is the thread's private memory, so such a store is always harmless. Costs 8 KiB of
+/* The line as a page of the thread's own static storage. Code of an executable stores to it with one
+ * instruction and no load (`movq $tag, %fs:constant`). Attaching maps the line's page of the segment over it.
+ * Before and after, it is the thread's private memory, so such a store is always harmless. Costs 8 KiB of
  * each thread's stack. Only in the static library, and there only in programs that use it. */
 #include "signals/cyclescope_otel.h"
 #include "signals/runtime.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder is the child of a child that ends at once. Its stderr is a socket of ours: first its process number, then we let
- * it go, then its words; the line "ready" says that it samples, the end of file that it is done. */
+/* The recorder is the child of a child that ends at once. Its stderr is a socket of ours: first its process number,
+ * then we let it go, then its words. The line "ready" says that it samples, the end of file that it is done. */
 #include "signals/cyclescope_profile.h"
 
 #include <errno.h>

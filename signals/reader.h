@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The reading side of a target's signals: opens the segment (segment.h) of a live process by PID, or of a
- * file, and gives checked copies of what is in it, and addresses for an observer's plain loads. Never writes,
+/* The reading side of a target's signals. It opens the segment (segment.h) of a live process by PID, or of a
+ * file. It gives checked copies of the contents, and addresses for an observer's plain loads. Never writes,
  * never stops or slows the target. May include segment.h and libc, nothing else of ours; used by observer/,
  * cli/ and sampler/images/.
  *
- * The target is not trusted: whatever bytes it holds, and however it changes them meanwhile, the reader stays
- * within its mapping (geometry is checked once and kept in private memory; a live segment must be sealed
- * against shrinking) and hands out only valid UTF-8 without control characters. That the values are true,
- * nobody can check.
+ * The target is not trusted. Whatever bytes it holds, and however it changes them meanwhile, the reader stays
+ * within its mapping. Geometry is checked once and kept in private memory, and a live segment must be sealed
+ * against shrinking. The reader hands out only valid UTF-8 without control characters. That the values are
+ * true, nobody can check.
  *
  *      struct cs_reader *reader;
  *      char why[CS_WHY_MAX];

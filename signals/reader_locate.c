@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a PID to its segment: the memfd of the right name among the process's descriptors (any process that we
- * may ptrace), else among its mappings (root only: /proc/PID/map_files). Both are magic links, so the
- * target's mount namespace doesn't matter; what is found must be a sealed shared-memory file, whatever its
- * name says. */
+/* From a PID to its segment. It is the memfd of the right name among the process's descriptors (any process
+ * that we may ptrace). Otherwise it is among its mappings (root only: /proc/PID/map_files). Both are magic
+ * links, so the target's mount namespace doesn't matter. What is found must be a sealed shared-memory file,
+ * whatever its name says. */
 #include "signals/reader_open.h"
 
 #include <dirent.h>
@@ -179,11 +179,10 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
                       "may not look into process %d: it belongs to somebody else; run as its owner or root",
                       (int)pid);
     if (foreign)
-        return refuse(
-            why, ENOENT,
-            "process %d has only the segment of the process that it was forked from (by a raw clone; "
-            "look at that one), or another user's",
-            (int)pid);
+        return refuse(why, ENOENT,
+                      "process %d has only its parent's segment (after a raw clone: look at that process), "
+                      "or another user's",
+                      (int)pid);
     if (mapped)
         return refuse(
             why, EACCES,

@@ -2,12 +2,12 @@
 /* Inside of the runtime that targets link: who makes the segment, who owns lines, who registers names. Not
  * installed. Nothing here may allocate from the heap but threads.c, print, or fail the program.
  *
- * State of a copy of the library: `cs_segment` points to a mapping of the layout in segment.h, shared with
- * readers when it could be published, else private memory; NULL only before cs_open and when there is no
+ * State of a copy of the library. `cs_segment` points to a mapping of the layout in segment.h: shared with
+ * readers when it could be published, else private memory. NULL only before cs_open and when there is no
  * memory at all. It never moves and is never unmapped: compiled code may hold addresses in it.
  *
- * Everything in the segment but values changes under cs_segment_lock, which lies in the segment because a
- * second copy of the library in this process shares it. */
+ * Everything in the segment but values changes under cs_segment_lock. The lock lies in the segment because
+ * a second copy of the library in this process shares it. */
 #ifndef CS_SIGNALS_RUNTIME_H
 #define CS_SIGNALS_RUNTIME_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a target links to publish signals, and the reader of what it published.
  *
- * Files of this room:
+ * Files of this module:
  *   cyclescope          the installed header: setting signals
  *   cyclescope_measure  the installed header: sections measured in the program itself
  *   cyclescope_otel     the installed header: OpenTelemetry's thread context
@@ -26,13 +26,13 @@
  *   reader_code         names of machine code, read from outside the segment
  *   reader_tids         thread numbers of an inner PID namespace
  *
- * The shared segment's layout is the contract between a target (signals/) and whoever reads it (observer/,
- * cli/). shim-2015 section 3 (signal system). Plain numbers, little-endian, no pointers. A reader trusts
- * nothing in it.
+ * The shared segment's layout is the contract between a target (signals/) and its readers (observer/,
+ * cli/). See shim-2015 section 3 (signal system). Plain numbers, little-endian, no pointers. A reader
+ * trusts nothing in it.
  *
- * The segment is a memfd named CS_SEGMENT_NAME, mode 0600, sealed against shrinking and growing (so that a
- * mapping of it can't fault), its descriptor open in the target (close-on-exec) and mapped there. It dies
- * with the process or its exec; nothing is left behind. A reader reaches it through /proc/PID/fd or
+ * The segment is a memfd named CS_SEGMENT_NAME, mode 0600, mapped in the target, with its descriptor open
+ * there (close-on-exec). It is sealed against shrinking and growing, so that a mapping of it can't fault.
+ * It dies with the process or its exec; nothing is left behind. A reader reaches it through /proc/PID/fd or
  * /proc/PID/map_files, which work from any mount or PID namespace above the target's.
  *
  *   0          header
@@ -44,19 +44,20 @@
  *   line:  | word 0 | word 1 | ... | word 14 | word 15 |    8 bytes each
  *            code     signals' values          scrap: what can't be placed goes here; nobody reads it
  *
- * A thread owns one line; its identity stands in owners (apart from the line, so that registering or reading
- * it never disturbs a hot line).
+ * A thread owns one line. Its identity is in owners, separate from the line, so that registering or reading
+ * it never disturbs a hot line.
  *
  * What a value of an address tag says (is_address):
  *   0                    nothing was set yet
  *   positive (int64_t)   an address in the process
  *   negative (int64_t)   exe_base - value is the address: code of the main executable, an immediate operand
  *
- * Being observed: an observer holds a shared lock (F_OFD_SETLK, F_RDLCK, the whole file) on a descriptor of its own, and
- * wakes those that wait on the header's `pid` as on a futex. A program that would do more while it is observed asks with
- * F_OFD_GETLK for F_WRLCK on a description of its own, which takes nothing. A lock and not a word in the segment: an observer
- * writes nothing there, the kernel takes the lock back however it ends, and nobody can forge it who couldn't read the segment.
- * A program that holds a lock itself to keep an observer's out only keeps itself from knowing.
+ * Being observed: an observer holds a shared lock (F_OFD_SETLK, F_RDLCK, the whole file) on a descriptor of its own. It
+ * wakes those that wait on the header's `pid` as on a futex. A program that would do more while it is observed asks
+ * with F_OFD_GETLK for F_WRLCK on a description of its own, which takes nothing. A lock and not a word in the segment:
+ * an observer writes nothing there, and the kernel takes the lock back however it ends. Nobody can forge it who
+ * couldn't read the segment. A program that holds a lock itself to keep an observer's out only keeps itself from
+ * knowing.
  *
  * Synchronisation:
  *   signal values           plain stores by the owner, plain loads by readers

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Making the segment: a sealed memfd, mapped once for the life of the process. A memfd and not a file in
- * /dev/shm: it needs no writable directory and no room in /dev/shm, dies with the process however that ends,
- * can be sealed against shrinking (a reader's mapping never faults), and is found through /proc from any
- * outer namespace.
+ * /dev/shm: it needs no writable directory and no space there. It dies with the process however that ends.
+ * It can be sealed against shrinking, so a reader's mapping never faults. It is found through /proc from
+ * any outer namespace.
  *
  * A second copy of the library in the process finds the first one's mapping by its name in /proc/self/maps.
  * Where anything fails, the same layout in private memory takes the stores. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's line appears by itself: pthread_create and thrd_create of the program are ours, which attach the
- * new thread and go on to what it was meant to run. They call the next ones in the search order, so that
- * other wrappers (sanitizers, a second copy of this library) work too. In a fully static program there is no
- * search order: link with -Wl,--wrap=pthread_create. */
+/* A thread's line appears by itself. The pthread_create and thrd_create of the program are ours: they attach
+ * the new thread and go on to its start function. They call the next ones in the search order, so that other
+ * wrappers (sanitizers, a second copy of this library) work too. In a fully static program there is no search
+ * order: link with -Wl,--wrap=pthread_create. */
 #include "signals/runtime.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* For programs built with -fsanitize-coverage=trace-pc (GCC, clang) and no plugin: each basic block calls
- * this, and the tag is the caller's address. A few ns a block, where the plugin's point costs a store; link
- * libcyclescope-trace.a beside libcyclescope. This file must not be instrumented itself. */
+/* For programs built with -fsanitize-coverage=trace-pc (GCC, clang) and no plugin. Each basic block calls
+ * this, and the tag is the caller's address. It takes a few ns a block, where the plugin's point costs a
+ * store. Link libcyclescope-trace.a in addition to libcyclescope. This file must not be instrumented
+ * itself. */
 #include "signals/cyclescope.h"
 
 CS_API void __sanitizer_cov_trace_pc(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a store holds, without its rows: every profile and every image of the epochs that are read, made by one walk and
- * kept by the handle. Readers ask it by cs_catalog_next and cs_store_select.
+/* What a store holds, without its rows: every profile and every image of the epochs that are read. One walk makes it,
+ * and the handle keeps it. Readers ask it by cs_catalog_next and cs_store_select.
  *
  *     const struct cs_catalog *catalog;
  *     const struct cs_store_profile_ref *ref;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tree: an arena of nodes, and a hash table that finds a child by the key it would have. A key that two frames
- * share (one in 2^64) is told apart by comparing the frames. */
+ * share (one in 2^64) is resolved by comparing the frames. */
 #include "store/contexts_tree.h"
 
 #include "store/base/array.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trees of contexts from tables and into tables. A row says its parent by number, and rows come in the order of
- * those numbers: so they are found by them, from the root outwards. */
+/* Trees of contexts from tables and into tables. A row names its parent by number, and rows come in the order
+ * of those numbers. So they are found by them, from the root outwards. */
 #include "store/contexts_tree.h"
 
 #include "store/base/array.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Removing whole epochs. An epoch is first renamed to a name with a dot (readers pass those over), then taken
- * apart: nobody ever sees half of one, and a crash leaves only what the next gc removes. */
+/* Removing whole epochs. An epoch is first renamed to a name with a dot (readers pass those over), then
+ * deleted piece by piece. Nobody ever sees half of one, and a crash leaves only what the next gc removes. */
 #include "store/file.h"
 #include "store/kept_code.h"
 #include "store/layout.h"

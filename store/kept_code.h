@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the files behind images: STORE/.images/<image id>.zst, so that a binary that is rebuilt or removed
  * keeps its names and lines. Bounded: where all together pass the bound the ones that were written first go.
- * Writers and readers may run beside each other: a copy appears whole. */
+ * Writers and readers may run at the same time: a copy appears whole. */
 #ifndef CS_STORE_KEPT_CODE_H
 #define CS_STORE_KEPT_CODE_H
 

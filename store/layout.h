@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where things stand in a store: FORMAT.md, "Directories and names". Pure. For store/ only. */
+/* The places of things in a store: FORMAT.md, "Directories and names". Pure. For store/ only. */
 #ifndef CS_STORE_LAYOUT_H
 #define CS_STORE_LAYOUT_H
 

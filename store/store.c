@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The writing side of a store: epochs, merges, counters, names. dcpi-1997 section 4.3.3. Every write is
- * "read the file, add, replace it" under the epoch's lock; the encoding is canonical, so that a merge which
+ * "read the file, add, replace it" under the epoch's lock. The encoding is canonical, so that a merge which
  * changes nothing writes nothing. */
 #include "store/store.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles on disk. What a profile is in memory lies in store/table/, the small things that every room may use in
- * store/base/.
+/* Profiles on disk. What a profile is in memory lies in store/table/, the small things that every module may use
+ * in store/base/.
  *
- * Files of this room:
+ * Files of this module:
  *   store          the profile store: epochs, merges, walks (this header); the writing side
  *   walk           the reading side: names, counters and tables of all epochs
  *   catalog        what a store holds, without its rows
@@ -29,12 +29,12 @@
  *   kept_code      copies of the files behind images
  *   verify         every file read to its last byte
  *
- * The store is STORE/<epoch>/<image-id>/<profile>.prof, image.meta beside the profiles, epoch.meta
- * above them. dcpi-1997 section 4.3.3; the bytes are specified in store/FORMAT.md.
+ * The store is STORE/<epoch>/<image-id>/<profile>.prof, with image.meta next to the profiles and epoch.meta
+ * above them. See dcpi-1997 section 4.3.3. The bytes are specified in store/FORMAT.md.
  *
- * Invariants: a profile file is always whole (temporary name, fsync, rename); a reader never locks and sees
- * the profile before or after a merge, never between; writers of one epoch exclude each other by a lock file;
- * merging is commutative and associative. Nothing here prints. Depends on nothing of ours.
+ * Invariants: a profile file is always whole (temporary name, fsync, rename). A reader never locks and sees
+ * the profile before or after a merge, never between. Writers of one epoch exclude each other by a lock file.
+ * Merging is commutative and associative. Nothing here prints. Depends on nothing of ours.
  *
  *      function                                  beside a reader   beside a writer (process or thread)
  *      cs_store_merge*, _name, _count, _epoch    yes               yes (advisory lock an epoch)

@@ -110,8 +110,8 @@ static int verify_directory(struct verification *check, const char *path, enum p
         rc = cs_store_pathname_join(&meta, err, "%s/" CS_IMAGE_META, path);
         if (rc == 0 && profiles && stat(meta.text, &st) < 0 && errno == ENOENT && stat(path, &st) == 0) {
             struct cs_error missing;
-            cs_fail(&missing, EBADMSG, "%s is missing: nobody knows what image the profiles beside it are of",
-                    meta.text);
+            cs_fail(&missing, EBADMSG,
+                    "%s is missing: nobody knows which image the profiles next to it belong to", meta.text);
             report(check, missing.text);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The reading side of a store: no locks. A file is opened once and read whole, and writers only ever rename
- * whole files into place, so that each profile is seen before or after a merge. What disappears meanwhile (gc) is
- * passed over. */
+/* The reading side of a store: no locks. A file is opened once and read whole, and writers only ever rename whole
+ * files into place. So each profile is seen before or after a merge. What disappears meanwhile (gc) is passed
+ * over. */
 #include "store/catalog.h"
 #include "store/file.h"
 #include "store/layout.h"

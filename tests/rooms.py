@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds the code against the table of rooms in ARCHITECTURE.md: every C file lies in a room, includes only what its
-room may include, and is named in the list at the top of its room's header. Prints what is wrong; exit 1 then."""
+"""Checks the code against the table of modules in ARCHITECTURE.md: every C file lies in a module, includes only what its
+module may include, and is named in the list at the top of its module's header. Prints what is wrong; exit 1 then."""
 import collections, os, re, subprocess, sys
 
-STEMS_MAX = 35  # of a room: some thirty; a .c and its .h are one
-NEVER = [  # first room or its sub-rooms → second, whatever the table says
+STEMS_MAX = 35  # of a module: some thirty; a .c and its .h are one
+NEVER = [  # first module or its sub-modules → second, whatever the table says
     ('store', ''), ('store/base', 'store'), ('signals', ''), ('dte', ''), ('observer', 'sampler'), ('sampler', 'observer'), ('sampler', 'analysis'),
     ('image/isa', 'image'), ('image/file', 'image/debug'), ('image/file', 'image/procedures'),
     ('image/debug', 'image/procedures'), ('image/procedures', 'image/debug'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
@@ -27,31 +27,31 @@ OTHERS = {'shop/basket.py', 'arch_NAME.c', 'arch_NAME.h', 'compress.c', 'x.c', '
 PRINTS_ALLOWED = {'signals/threads_static.c'}
 
 
-def rooms_of(text):
-    """{room: (header, [what it may include])}: rows `| room/ | purpose | header | may include |` of the first such table."""
-    rooms = {}
+def modules_of(text):
+    """{module: (header, [what it may include])}: rows `| module/ | purpose | header | may include |` of the first such table."""
+    modules = {}
     for line in text.splitlines():
         cells = [c.strip() for c in line.strip().strip('|').split('|')]
         if len(cells) == 4 and re.fullmatch(r'`[\w/]+/`', cells[0]):
             header = cells[2].strip('`')
-            rooms[cells[0].strip('`/')] = (header, re.findall(r'`([^`]+)`', cells[3]))
-    return rooms
+            modules[cells[0].strip('`/')] = (header, re.findall(r'`([^`]+)`', cells[3]))
+    return modules
 
 
-def inside(room, folder):
-    return room == folder or room.startswith(folder + '/')
+def inside(module, folder):
+    return module == folder or module.startswith(folder + '/')
 
 
-def allowed(room, may, path):
+def allowed(module, may, path):
     folder = os.path.dirname(path)
-    return folder == room or any(path == m or folder == m.rstrip('/') and m.endswith('/') or
+    return folder == module or any(path == m or folder == m.rstrip('/') and m.endswith('/') or
                                  m.endswith('/*') and inside(folder, m[:-2]) for m in may)
 
 
 def listed(header):
-    """Names in the list that starts with "Files of this room:" in the header's first comment."""
+    """Names in the list that starts with "Files of this module:" in the header's first comment."""
     text = open(header).read()
-    at = text.find('Files of this room:')
+    at = text.find('Files of this module:')
     names = set()
     for line in text[at:].splitlines()[1:] if at >= 0 else []:
         found = re.match(r' \*\s{3}([\w.-]+(?:, [\w.-]+)*)(?:\s{2,}\S|$)', line)
@@ -73,32 +73,32 @@ def without_comments(text):
 
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    rooms = rooms_of(open('ARCHITECTURE.md').read())
+    modules = modules_of(open('ARCHITECTURE.md').read())
     tracked = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.c', '*.h'], capture_output=True, text=True, check=True)
     files = [f for f in tracked.stdout.split() if os.path.isfile(f) and not f.startswith(('tests/', 'bench/', 'docs/', 'scripts/'))]
-    wrong, of_room = [], collections.defaultdict(list)
+    wrong, of_module = [], collections.defaultdict(list)
     tracked = subprocess.run(['git', 'ls-files'], capture_output=True, text=True, check=True)
     wrong += [f'{f}: what is it at the top of the project for?' for f in tracked.stdout.split() if '/' not in f and f not in AT_THE_TOP]
-    if len(rooms) < 20:
-        wrong.append(f'ARCHITECTURE.md: {len(rooms)} rooms read from its table: is it still one?')
+    if len(modules) < 20:
+        wrong.append(f'ARCHITECTURE.md: {len(modules)} modules read from its table: is it still one?')
     paths = set(tracked.stdout.split()) | {f for f in files}
     bases = {os.path.basename(p) for p in paths}
     for f in files:
-        room = os.path.dirname(f)
-        if room not in rooms:
-            wrong.append(f'{f}: in no room of ARCHITECTURE.md')
+        module = os.path.dirname(f)
+        if module not in modules:
+            wrong.append(f'{f}: in no module of ARCHITECTURE.md')
             continue
-        of_room[room].append(f)
+        of_module[module].append(f)
         text = open(f).read()
         for line, include in ((text[:m.start()].count('\n') + 1, m[1]) for m in re.finditer(r'^#include "([^"]+)"', text, re.M)):
-            path = include if '/' in include else f'{room}/{include}'
+            path = include if '/' in include else f'{module}/{include}'
             target = os.path.dirname(path)
-            if not allowed(room, rooms[room][1], path):
-                wrong.append(f'{f}:{line}: {room}/ may not include {include}')
+            if not allowed(module, modules[module][1], path):
+                wrong.append(f'{f}:{line}: {module}/ may not include {include}')
             for a, b in NEVER:
-                if inside(room, a) and not inside(target, a) and (inside(target, b) if b else True) and include != 'sampler/burst/wire.h':
+                if inside(module, a) and not inside(target, a) and (inside(target, b) if b else True) and include != 'sampler/burst/wire.h':
                     wrong.append(f'{f}:{line}: never {a} → {b or "anything of ours"}: {include}')
-            if inside(target, 'cli') and not inside(room, 'cli') or inside(target, 'tests') or inside(target, 'bench'):
+            if inside(target, 'cli') and not inside(module, 'cli') or inside(target, 'tests') or inside(target, 'bench'):
                 wrong.append(f'{f}:{line}: never: {include}')
         for comment in re.finditer(r'/\*.*?\*/', text, re.S):
             for named in NAMED.finditer(comment[0]):
@@ -109,21 +109,21 @@ def main():
             for number, line in enumerate(without_comments(text).splitlines(), 1):
                 if PRINTS.search(line) and 'snprintf' not in line:
                     wrong.append(f'{f}:{number}: a library prints or exits: {line.strip()}')
-    for room, (header, _) in rooms.items():
-        stems = {stem(f) for f in of_room[room]}
+    for module, (header, _) in modules.items():
+        stems = {stem(f) for f in of_module[module]}
         if not stems:
-            wrong.append(f'{room}/: no C file is in it')
+            wrong.append(f'{module}/: no C file is in it')
         elif not header:
-            continue  # a room of separate programs
+            continue  # a module of separate programs
         elif not os.path.isfile(header):
-            wrong.append(f'{room}/: {header} is not there')
+            wrong.append(f'{module}/: {header} is not there')
         else:
             names = listed(header)
             wrong += [f'{header}: its list of files lacks {s}' for s in sorted(stems - names)]
-            wrong += [f'{header}: its list of files has {s}, which is not in {room}/' for s in sorted(names - stems)]
+            wrong += [f'{header}: its list of files has {s}, which is not in {module}/' for s in sorted(names - stems)]
         if len(stems) > STEMS_MAX:
-            wrong.append(f'{room}/: {len(stems)} files side by side, {STEMS_MAX} are the limit')
-    print('\n'.join(wrong) or f'{len(files)} files in {len(rooms)} rooms: every include is allowed, every list is complete')
+            wrong.append(f'{module}/: {len(stems)} files side by side, {STEMS_MAX} are the limit')
+    print('\n'.join(wrong) or f'{len(files)} files in {len(modules)} modules: every include is allowed, every list is complete')
     return 1 if wrong else 0
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A lint of words: what a person reads, held against the rules of CONTRIBUTING.md, "Words".
 
-Looks at sentences of the manual (docs/, README.md and their like, without docs/lab), at the text of --help and man pages, and at the
-first comment of each C file. Prints FILE: WHAT: SENTENCE for each finding and exits 1 if there is one.
+Looks at sentences of the manual (docs/, README.md and their like, without docs/lab), at what cli/ prints (--help, man pages, output),
+at messages of the other modules, and at the first comment of each C file. Prints FILE: WHAT: SENTENCE for each finding and exits 1 if there is one.
 
     tests/words.py [--count] [FILE...]      without files: all of them"""
 import re
@@ -35,13 +35,14 @@ BANNED = [
     (r"\bstand(?:s|ing)? (?:at|in|beside|there)\b", "is in, is at"),
     (r"\bfor want of\b", "because … is missing"),
     (r"\bthereby\b|\bwherein\b|\bhereof\b", "a plain word"),
-    (r"\brooms?\b(?! for)", "module"),
+    (r"\b(?:this|that|each|every|the|one|other|a|own|store's) rooms?\b(?! for)|\brooms\b", "module"),
     (r"\bculprits? (?:is|are) suspects?\b", "cause"),
     (r"\bsuspects?\b", "possible cause"),
     (r"\bso many\b", "that many; up to N"),
     (r"\bin vain\b", "without result"),
     (r"\bis (?:no|a) finding\b", "say what the reader should do"),
 ]
+MESSAGES = r"(?:cs_fail|rule_report|cs_perfdata_malformed|cs_daemon_notify|cs_session_remark|damaged|\w*(?:remark|warn|refuse|complain))\("
 BANNED = [(re.compile(pattern, re.M), instead) for pattern, instead in BANNED]
 
 
@@ -56,10 +57,12 @@ def plain(text):
 def sentences(paragraph):
     """A paragraph's sentences. Numbers, initials and "e.g." don't end one."""
     text = re.sub(r"\b(e\.g|i\.e|cf|vs|etc|approx|No)\.", lambda m: m.group(1), paragraph)
-    return [s.strip() for s in re.split(r"(?<=[.!?])[)\"'*]*\s+(?=[A-Z`\"'(*\[]|--\w|cyclescope\b)", text) if s.strip()]
+    return [s.strip() for s in re.split(r"(?<=[.!?])(?<!\.\.\.)[)\"'*]*\s+", text) if s.strip()]
 
 
 def words(sentence):
+    """What counts as a word. A reference in parentheses is looked up, not read: (Rubin 1981), (alarm.h), (figure 4)."""
+    sentence = re.sub(r"\([^()]*(?:\b(?:19|20)\d\d\b|\.(?:[ch]|md|rst|sh)\b|\b(?:section|figure|table)s? \d)[^()]*\)", " ", sentence)
     return [w for w in re.split(r"[\s/]+|(?<=\w)-(?=\w)", re.sub(r"[^\w\s`%/-]", " ", sentence)) if re.search(r"\w", w)]
 
 
@@ -84,26 +87,51 @@ def paragraphs(markdown):
         block.append(line[item.end():] if item else line.strip())
 
 
-def literals(source):
-    """Sentences of a C file that its users read: the help of commands and options, adjacent literals joined."""
+def literals(source, where):
+    """Sentences of a C file that its users read: in cli/ the help of commands and options and all output, elsewhere messages,
+    which are formats of cs_fail and its like. Adjacent literals are joined; what a format puts in counts as one word."""
     text = re.sub(r'"\s*\n\s*"', "", source)
-    for match in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', text):
-        at = source.count("\n", 0, source.find(match.group(1)[:20])) + 1
-        if re.search(r"%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z]|SELECT |INSERT |\{s:|COMP_|opt_args|shape=box", match.group(1)):
-            continue  # built from parts, or the text of another language
-        for line in match.group(1).split("\\n"):
+    for match in re.finditer(r'(\w+\([^"();{}]*)?"((?:[^"\\\n]|\\.)*)"', text):
+        call, literal = match.group(1) or "", match.group(2)
+        if where != "cli" and not re.match(MESSAGES, call):
+            continue
+        at = source.count("\n", 0, source.find(literal[:20])) + 1
+        if re.search(r"SELECT |INSERT |\{s:|COMP_|opt_args|shape=box", literal):
+            continue  # the text of another language
+        if where == "cli" and not call and re.search(r"%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z].*%[-+.0-9]*[a-z]", literal):
+            continue  # built from parts
+        for line in literal.split("\\n"):
             # Tables and examples are indented or commands; lines of roff begin with a dot.
             if line.count(" ") >= 4 and not line.startswith(("  ", "cyclescope ", ".")):
-                yield at, line.replace('\\"', "'"), True
+                yield at, re.sub(r"%[-+.0-9*]*(?:l|ll|z|h|j)*[a-zA-Z]", "X", line.replace('\\"', "'").replace('"PRI', "")), True
+
+
+def comment_lines(source):
+    """(line number, text) of the first comment, without its stars. A licence's line is no comment."""
+    match = re.match(r"(?:#![^\n]*\n)?(?:/\*[^*]*SPDX[^*]*\*/\s*)?/\*(.*?)\*/", source, re.S)
+    if not match or "SPDX" in match.group(1):
+        return
+    first = source.count("\n", 0, match.start(1)) + 1
+    for n, line in enumerate(match.group(1).split("\n")):
+        yield first + n, line.rstrip()[1:] if n == 0 else re.sub(r"^ ?\*? ?", "", line.rstrip())
 
 
 def first_comment(source):
-    match = re.match(r"(?:/\*[^*]*SPDX[^*]*\*/\s*)?/\*(.*?)\*/", source, re.S)
-    if match and "SPDX" not in match.group(1):
-        lines = [re.sub(r"^\s*\*? ?", "", line) for line in match.group(1).split("\n")]
-        for part in re.split(r"\n\s*\n", "\n".join(lines)):
-            if not re.search(r"^ {2,}\S+ {2,}", part, re.M):  # lists of files are tables
-                yield 1, " ".join(part.split()), True
+    """Paragraphs and list items of the first comment. What is indented or has columns is a table, a drawing or code."""
+    block, at, item = [], 0, 0
+    for n, line in [*comment_lines(source), (0, "")]:
+        if re.search(r"\S {3,}\S", line) or line.startswith("Sources: "):
+            line = ""
+        indent = len(line) - len(line.lstrip())
+        listed = re.match(r" *(?:-|\d+\.) +", line)
+        more = line and block and not listed and indent == item  # a line of the same paragraph or list item
+        if block and not more:
+            yield at, " ".join(block), True
+            block = []
+        if line and (more or listed or indent == 0):
+            if not block:
+                at, item = n, listed.end() if listed else 0
+            block.append(line[listed.end():] if listed else line.strip())
 
 
 def parts(path):
@@ -113,8 +141,7 @@ def parts(path):
         yield from paragraphs(text)
     else:
         yield from first_comment(text)
-        if path.startswith("cli/"):
-            yield from literals(text)
+        yield from literals(text, path.split("/")[0])
 
 
 def findings(path):
@@ -123,15 +150,16 @@ def findings(path):
             n = len(words(sentence))
             if prose and n > LONGEST:
                 yield line, f"{n} words", sentence
+            idiom = re.sub(r"\b(leaves?|left|leaving)((?: [\w'`]+){0,5}) alone\b", r"\1\2", sentence)  # "leave it alone" is plain
             for pattern, instead in BANNED:
-                for match in pattern.finditer(sentence):
+                for match in pattern.finditer(idiom):
                     yield line, f'"{match.group(0).strip()}": {instead}', sentence
 
 
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     files = arguments or subprocess.run(["git", "ls-files", "*.md", "*.c", "*.h"], capture_output=True, text=True, check=True).stdout.split()
-    files = [f for f in files if not re.match(r"docs/lab/|bench/|tests/|.*\.bpf\.c|signals/examples/", f)]
+    files = [f for f in files if not re.match(r"docs/lab/|bench/|tests/fuzz/seeds/", f)]
     total = 0
     for path in files:
         found = list(findings(path))

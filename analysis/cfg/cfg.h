@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Control-flow graphs of procedures, and what follows from a graph alone. dcpi-1997 section 6.1.1.
+/* Control-flow graphs of procedures, and what follows from the graph itself (dcpi-1997 section 6.1.1).
  *
- * Files of this room:
+ * Files of this module:
  *   blocks               from bytes to instructions, leaders and blocks
  *   cfg                  the graph: building it, looking up in it
  *   cfg_internal         the steps of building, and what they share
@@ -18,8 +18,8 @@
  *   noreturn             calls that don't come back
  *
  * A procedure is the instructions of all its parts (.cold parts too). A block ends with a branch, a jump, a
- * return, a call that never returns, or before the target of one; other calls don't end blocks. Each way in
- * comes from CS_CFG_ENTRY, each way out (return, tail call, no return) goes to CS_CFG_EXIT, so that flow is
+ * return, a call that never returns, or before the target of one. Other calls don't end blocks. Each way in
+ * comes from CS_CFG_ENTRY. Each way out (return, tail call, no return) goes to CS_CFG_EXIT. So flow is
  * conserved: what a block gets in equals what it gives out. Where an indirect jump stays unresolved the block
  * and the graph are marked `missing`, unless edges were observed there: those are then its edges.
  *

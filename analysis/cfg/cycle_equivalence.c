@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Johnson, Pearson, Pingali: "The program structure tree", PLDI 1994, figure 4. In a strongly connected graph
- * two edges lie on the same cycles exactly when they do so in the undirected graph, and there exactly when
- * the same set of back edges ("brackets") spans them in a depth-first tree. The set is named by its topmost
- * bracket and its size.
+ * two edges lie on the same cycles exactly when they do so in the undirected graph. There they do exactly
+ * when the same set of back edges ("brackets") spans them in a depth-first tree. The set is named by its
+ * topmost bracket and its size.
  *
  * Invariant while a node is left: its list holds the brackets of the tree edge to its parent, innermost last.
  * Lists are doubly linked with a handle at both ends, so that joining and deleting take constant time: linear

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frequency equivalence, dcpi-1997 section 6.1.2: the graph whose nodes are the two ends of each block, with
- * an edge through each block, one for each control-flow edge, and one from the exit back to the entry. Blocks
- * from which no exit can be reached get an imaginary edge to it, one for each loop without an exit, so that
+/* Frequency equivalence, dcpi-1997 section 6.1.2. The nodes of the graph are the two ends of each block. It
+ * has an edge through each block, one for each control-flow edge, and one from the exit back to the entry.
+ * Blocks from which no exit can be reached get an imaginary edge to it, one for each loop without an exit. So
  * the graph is strongly connected. */
 #include "analysis/cfg/cfg.h"
 

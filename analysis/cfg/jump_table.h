@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where can an indirect jump go? dcpi-1997 section 6.1.1: the instructions before it tell of a table of
- * targets. Internal to this room. */
+ * targets. Internal to this module. */
 #ifndef CS_ANALYSIS_CFG_JUMP_TABLE_H
 #define CS_ANALYSIS_CFG_JUMP_TABLE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* AArch64. Forms that GCC and clang make (T table, B base, I index; entries of 1, 2 or 4 bytes count
- * instructions or bytes from B, entries of 8 are addresses): ldrb/ldrh/ldr/ldrs* R, [T, I, ...];  add R, B,
+/* AArch64. Forms that GCC and clang make (T table, B base, I index). Entries of 1, 2 or 4 bytes count
+ * instructions or bytes from B, entries of 8 are addresses. The code is ldrb/ldrh/ldr/ldrs* R, [T, I, ...];
+ * add R, B,
  * R, sxt*|uxt*|lsl #0|2;  br R       B = adr, or T itself ldr R, [T, I, lsl #3];  br R T is adrp + add or
  * adr, perhaps hoisted out of a loop. The bound is the `cmp I, #N; b.hi` (or .ls, .hs, .lo), or the `and`
  * that made I, narrowed by a test of one bit before. A table without a bound stays unresolved: nearly every

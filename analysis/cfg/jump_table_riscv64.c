@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RISC-V. The one form that GCC and clang make (T table, I index; entries of 4 bytes, an offset from T or an address, or of 8,
- * an address):
+/* RISC-V. The one form that GCC and clang make (T table, I index). Entries of 4 bytes are an offset from T or an
+ * address, entries of 8 are an address:
  *     slli R, I, 2|3;  add R, R, T;  lw|ld R, imm(R);  [add R, R, T;]  jr R
- * T is auipc and addi, lui and addi, or lui alone with the load's immediate; an unsigned I of 32 bits is widened by two shifts,
- * the last of which is the multiplication too. The bound is the branch before, `bltu` or `bgeu` with a register that holds a
- * constant, or the `andi` that made I. A table without a bound stays unresolved. */
+ * T is auipc and addi, lui and addi, or lui alone with the load's immediate. An unsigned I of 32 bits is widened by two
+ * shifts, the last of which is the multiplication too. The bound is the branch before, `bltu` or `bgeu` with a register
+ * that holds a constant, or the `andi` that made I. A table without a bound stays unresolved. */
 #include "analysis/cfg/jump_table_internal.h"
 
 #define LOOK_BACK 40

@@ -3,8 +3,8 @@
  *      absolute   jmp *T(,I,8)          mov T(,I,8),R; jmp *R          mov (B,I,8),R; jmp *R    B = T
  *      relative   movslq (B,I,4),R; add B,R; jmp *R                    B = lea T(%rip)
  * Absolute tables in position-independent code get their entries from relative relocations. The base may be
- * loaded far before (hoisted out of a loop, or spilled): then every `lea`, `mov $` of the procedure that
- * defines that register is tried. The bound is the `cmp $N; ja` or `and $N` before; without one the table
+ * loaded far before (hoisted out of a loop, or spilled). Then every `lea`, `mov $` of the procedure that
+ * defines that register is tried. The bound is the `cmp $N; ja` or `and $N` before. Without one the table
  * ends where an entry is no instruction of the procedure, or where another table begins. */
 #include "analysis/cfg/jump_table_internal.h"
 

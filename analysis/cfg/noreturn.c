@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A procedure returns when a `ret`, an unresolved indirect jump, or a tail call to one that returns is
- * reachable from its start, where a call that never returns ends the path. Callees are asked first, each once
- * (the answer stays with the image); a procedure met again while it is being asked counts as not returning on
- * that path, which is the least fixpoint for the first asked; answers that leaned on such a guess aren't
- * kept. */
+/* A procedure returns when its start reaches a `ret`, an unresolved indirect jump, or a tail call to a
+ * procedure that returns. A call that never returns ends a path. Callees are asked first, each once (the
+ * answer stays with the image). A procedure met again while it is being asked counts as not returning on that
+ * path, which is the least fixpoint for the first asked. Answers that leaned on such a guess aren't kept. */
 #include "analysis/cfg/noreturn.h"
 #include "image/isa/decode.h"
 

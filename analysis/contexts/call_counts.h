@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often functions called one another: of the edges that a store knows (analysis/frequency/edge_flow.h: bursts, branch
- * records), those into the entry of a procedure. gprof counted calls by instrumenting them; here they are estimated, with
- * an error from replicates.
+/* How often functions called one another: the edges of the store (analysis/frequency/edge_flow.h: bursts, branch
+ * records) that lead to the entry of a procedure. Gprof counted calls by instrumenting them. Here they are
+ * estimated, with an error from replicates.
  *
- * A call is an edge to a procedure's first instruction, from another procedure (a tail call is one, too) or by a call
- * instruction (recursion). Stubs of the PLT are passed through to what they reach. The caller is the innermost inlined
- * function at the call; inlined calls are no calls. Not thread-safe. */
+ * A call is an edge to a procedure's first instruction. It comes from another procedure (a tail call is one, too) or
+ * from a call instruction (recursion). Stubs of the PLT are passed through to what they reach. The caller is the
+ * innermost inlined function at the call; inlined calls are no calls. Not thread-safe. */
 #ifndef CS_ANALYSIS_CONTEXTS_CALL_COUNTS_H
 #define CS_ANALYSIS_CONTEXTS_CALL_COUNTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call chains as frames of functions: what of a store's contexts a report or an exporter shows.
  *
- * Files of this room:
+ * Files of this module:
  *   calls      the tree of functions of a store
  *   functions  from (image, offset) to functions, inlined ones too
  *   views      total time, callers, callees, the inverted tree
@@ -16,9 +16,9 @@
  *     }
  *     cs_calls_close(&calls);
  *
- * The tree is a tree of store/contexts.h whose nodes are functions: `offset` is the function's number, `image` is
- * CS_CALL_INLINED where the compiler put it into its caller. gprof (Graham, Kessler, McKusick, 1982) guessed
- * what a caller's calls cost; here each sample says it. A function that recurses counts once in its total. Not thread-safe.
+ * The tree is a tree of store/contexts.h whose nodes are functions. `offset` is the function's number, `image` is
+ * CS_CALL_INLINED where the compiler put it into its caller. Gprof (Graham, Kessler, McKusick, 1982) guessed what a
+ * caller's calls cost. Here each sample says it. A function that recurses counts once in its total. Not thread-safe.
  */
 #ifndef CS_ANALYSIS_CONTEXTS_CALLS_H
 #define CS_ANALYSIS_CONTEXTS_CALLS_H
@@ -49,7 +49,7 @@ struct cs_calls_wanted { /* NULL = all */
     bool keys;     /* for cs_calls_node */
     bool inlines;  /* inlined functions are frames: reads debug information */
     bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
-#define CS_CALLS_UNLABELLED "[not told apart]"
+#define CS_CALLS_UNLABELLED "[unlabelled]"
 };
 
 struct cs_call_key { /* a stored context, and its node */

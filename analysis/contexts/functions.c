@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Image by image, so that each is opened once; offset by offset, so that each is looked up once however many contexts
- * have it. A function is its name in its image and the line that declares it: the same one inlined and called is one,
- * and two files' static functions of a name are two. */
+ * have it. A function is its name in its image and the line that declares it. The same function inlined and called is
+ * one, two files' static functions of a name are two. */
 #include "analysis/contexts/functions.h"
 
 #include "image/shared_code.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From (image, offset) to functions. For this room only. */
+/* From (image, offset) to functions. For this module only. */
 #ifndef CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
 #define CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What counted events say of a cause: a bound on what it can cost, never more than the event tells.
  *
- * An event counts one level. Last-level misses say nothing of a load that hits the second level or the third: such loads
- * keep the latency of those levels as their bound. A load whose line is on its way already is no miss of a retired load;
- * only where such hits are counted, too, or bursts say that no prefetcher follows, does the first level's count clear.
- * Events are sampled: `samples` of them are at most cs_counted_most(samples) by chance, and an interrupt comes some
- * instructions late. Pure. */
+ * An event counts one level. Last-level misses say nothing of a load that hits the second level or the third. Such
+ * loads keep the latency of those levels as their bound. A load whose line is on its way already is no miss of a
+ * retired load. The first level's count clears only where such hits are counted, too, or bursts say that no prefetcher
+ * follows. Events are sampled: `samples` of them are at most cs_counted_most(samples) by chance, and an interrupt comes
+ * some instructions late. Pure. */
 #ifndef CS_ANALYSIS_CULPRIT_COUNTED_H
 #define CS_ANALYSIS_CULPRIT_COUNTED_H
 

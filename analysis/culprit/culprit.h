@@ -2,7 +2,7 @@
 /* Where the cycles of a procedure went, and which instruction is responsible. dcpi-1997 section 6.3: every cause
  * is suspected until evidence clears it.
  *
- * Files of this room:
+ * Files of this module:
  *   attribute               samples to the instructions that took the time
  *   counted                 what counted events say of a cause
  *   culprit                 the classifier: asks every rule, then bounds and divides a stall
@@ -20,13 +20,14 @@
  *   verdict                 whether the evidence carries a first cause
  *   visits                  how often blocks and edges ran
  *
- * A rule is a pure function of one stall. It clears its cause, or says how many cycles an execution the cause
- * can cost (high), how many it most likely costs (expected), and which instruction is responsible.
+ * A rule is a pure function of one stall. It clears its cause, or gives three figures. They are how many
+ * cycles an execution the cause can cost (high), how many it most likely costs (expected), and which
+ * instruction is responsible.
  *
- * What bursts saw confirms or clears; where nothing was observed only the program's text can clear, and high
- * is what is left of the stall. Invariants of a classification: 0 <= low <= high for each suspect, the sum of
- * lows and unexplained is at most the stall, the sum of shares and unexplained is the stall; suspects are
- * ordered by share.
+ * What bursts saw confirms or clears. Where nothing was observed only the program's text can clear, and high
+ * is what is left of the stall. Invariants of a classification: 0 <= low <= high for each possible cause. The
+ * sum of lows and unexplained is at most the stall. The sum of shares and unexplained is the stall. Suspects
+ * are ordered by share.
  *
  * The classifier is pure; any thread. */
 #ifndef CS_ANALYSIS_CULPRIT_CULPRIT_H

@@ -7,12 +7,12 @@
  *     cs_cycle_account_close(account);
  *
  * A sample's PC is the dynamic successor of the instruction that took the time, so its time is attributed to
- * the predecessor: the instruction before it, or at a block's head the ends of the blocks that led there, by
- * edge frequency. What follows a call is attributed to the call (the callee's return is not ours), the
+ * the predecessor. That is the instruction before it, or at a block's head the ends of the preceding blocks,
+ * by edge frequency. What follows a call is attributed to the call (the callee's return is not ours), the
  * procedure's first instruction to itself. A branch that fused is one with what it fused with.
  *
  * Scale: bursts tell how often blocks run relative to one another. How often they ran in all is known where
- * something counted it; otherwise the scale is fitted so that, over the procedure, M and what the rules
+ * something counted it. Otherwise the scale is fitted so that, over the procedure, M and what the rules
  * expect make up the samples, and `scale_fitted` says so.
  *
  * Invariants: what is attributed to all instructions is the procedure's samples; the summary's rows add up to

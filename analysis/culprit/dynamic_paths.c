@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Dynamic paths: from each block that has samples, the most frequent way on until it comes back (a loop:
- * repeated, so that its carried dependencies are real); if it doesn't, the most frequent way that leads to
- * it. All are scheduled in one call; a block takes its M from the first path that holds it. */
+/* Dynamic paths: from each block that has samples, the most frequent way on until it comes back. That is a
+ * loop, and it is repeated so that its carried dependencies are real. If it doesn't, the most frequent way
+ * that leads to it. All are scheduled in one call; a block takes its M from the first path that holds it.
+ */
 #include "analysis/culprit/cycle_account_internal.h"
 
 #include "analysis/culprit/model.h"

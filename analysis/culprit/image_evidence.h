@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a store tells of one image for the culprit analysis: samples and edges, what memory instructions touched,
- * how predictable branches were, lines of code, counted events, and the machine that it ran on. Added up over
- * epochs; constant after opening: threads may read it. */
+/* What a store has about one image for the culprit analysis: samples and edges, memory accesses, predictability
+ * of branches, lines of code, counts, the machine. Added up over epochs; constant after opening: threads may
+ * read it. */
 #ifndef CS_ANALYSIS_CULPRIT_IMAGE_EVIDENCE_H
 #define CS_ANALYSIS_CULPRIT_IMAGE_EVIDENCE_H
 

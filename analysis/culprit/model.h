@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every constant of the culprit analysis that manuals or measurement chose: what it is, its unit, where it comes
- * from, what shows it. bench/run culprit-kernels judges them on kernels whose culprit is known; bench/run
- * sensitivity changes each by a quarter. To try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE.
+ * from, what shows it. `bench/run culprit-kernels` judges them on kernels whose culprit is known. `bench/run
+ * sensitivity` changes each by a quarter. To try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE.
  *
- * "SDM" is Intel's optimisation manual, "SOG" AMD's software optimisation guide for family 19h, "trial" a search over
- * recordings of bench/run culprit-kernels (docs/lab). Shares are of a stall or of an event's full cost. */
+ * "SDM" is Intel's optimisation manual, "SOG" AMD's software optimisation guide for family 19h. "trial" is a search
+ * over recordings of `bench/run culprit-kernels` (docs/lab). Shares are of a stall or of an event's full cost. */
 #ifndef CS_ANALYSIS_CULPRIT_MODEL_H
 #define CS_ANALYSIS_CULPRIT_MODEL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of rules, one a cause: what the classifier asks. A rule fills `out` and returns true when its cause
  * is not cleared. `residual` rules have no evidence of their own: they are asked only for what the others
- * can't explain. Internal to this room. */
+ * can't explain. Internal to this module. */
 #ifndef CS_ANALYSIS_CULPRIT_RULES_H
 #define CS_ANALYSIS_CULPRIT_RULES_H
 

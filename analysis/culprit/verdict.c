@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A burst's thousand turns of a loop are of one moment, so each burst is one draw of the time's causes. Of n
  * draws with shares p and q of two causes, p - q has the variance (p + q - (p - q)²) / n. The first is first with
- * some confidence where p - q is so many standard deviations: that gives n. Two bursts are the least that can
- * disagree.
+ * some confidence where p - q is at least a number of standard deviations: that gives n. Two bursts are the least
+ * that can disagree.
  *
- * Bursts are those that saw the instructions on which the first cause lies: their harmonic mean, weighted by the
- * time there, so that time where none has been counts most. */
+ * Bursts are those that saw the instructions on which the first cause lies. Their number is a harmonic mean,
+ * weighted by the time there, so that time without bursts counts most. */
 #include "analysis/culprit/verdict.h"
 #include "analysis/culprit/model.h"
 

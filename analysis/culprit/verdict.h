@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether what bursts saw of a procedure carries a verdict: that the cause with the largest share is first, and
- * not by the chance of which moments bursts met. */
+/* Whether the bursts of a procedure carry a verdict. The cause with the largest share must be first, and not
+ * by the chance of which moments bursts met. */
 #ifndef CS_ANALYSIS_CULPRIT_VERDICT_H
 #define CS_ANALYSIS_CULPRIT_VERDICT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In which state of the chain each burst began and ended. The state that it left once more than it came to is
- * the first; the one that it came to once more than it left is the last. A burst that has no such states ended
+ * the first. The one that it came to once more than it left is the last. A burst that has no such states ended
  * where it had begun, which the address of its first instruction tells. */
 #include "analysis/frequency/edge_flow_internal.h"
 

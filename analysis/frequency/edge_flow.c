@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Invariant: states of the chain are numbered 0 for outside, then one for each branch that was seen, in the
+/* Invariant: state 0 of the chain is outside. Then there is one state for each branch that was seen, in the
  * order of the list of edges. */
 #include "analysis/frequency/edge_flow.h"
 #include "analysis/frequency/edge_flow_internal.h"

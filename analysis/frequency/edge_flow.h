@@ -7,21 +7,21 @@
  * control goes from a branch.
  *
  * So each branch instruction is a state of a Markov chain. An edge to T leads to the first branch at or after
- * T (every branch that runs is recorded, also one that falls through), and the chain's stationary flow is how
- * often each edge runs (markov_chain.h). It equals the true counts when the proportions at each branch do.
- * Burst entries and exits enter with a smaller weight (burst_boundaries.c): regions that few edges link are to
- * one another as their bursts are, regions that many link are as these edges say.
+ * T, because every branch that runs is recorded, also one that falls through. The chain's stationary flow is
+ * how often each edge runs (markov_chain.h). It equals the true counts when the proportions at each branch do.
+ * Burst entries and exits enter with a smaller weight (burst_boundaries.c). Regions that few edges link keep
+ * the ratio of their bursts, regions that many link follow these edges.
  *
  * The chain can't know how such weakly linked regions are to one another: their bursts are in proportion to
- * time. Where intervals of native run were timed ("burst-paces"), each burst has the weight of the instructions
- * that its hot-branch group runs in a unit of time (instruction_rates.c). Bursts are few and samples many, so
- * bursts that begin in one piece of code stand together for its samples' time (strata.c).
+ * time. Where intervals of native run were timed ("burst-paces"), each burst has a weight. It is the number
+ * of instructions that its hot-branch group runs in a unit of time (instruction_rates.c). Bursts are few and
+ * samples many, so bursts that begin in one piece of code stand together for its samples' time (strata.c).
  *
  * A timed burst is some thirty times as long as another. Its edges from a branch may all be of one phase of the
  * program, so each counts 1 / (1 + instructions / 200,000) (burst_weights.c).
  *
- * How sure: everything is solved again for bursts with random weights (Bayesian bootstrap, Rubin 1981), and with
- * a random factor for each group, as uncertain as its instruction rate is: cs_counted_edge.replicate. Without
+ * How sure: everything is solved again for bursts with random weights (Bayesian bootstrap, Rubin 1981). Each
+ * group gets a random factor, too, as uncertain as its instruction rate is: `cs_counted_edge.replicate`. Without
  * per-burst edges ("burst-windows") each edge varies by itself, with the variance that its squares tell.
  *
  * Where neither bursts nor branch records tell anything, paths interpreted from samples do ("path-edges",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this room share: bursts as they were loaded, their weights, their groups.
+/* What the files of this module share: bursts as they were loaded, their weights, their groups.
  *
  * A hot-branch group is all bursts (or timed intervals) whose most executed branch is the same. */
 #ifndef CS_ANALYSIS_FREQUENCY_EDGE_FLOW_INTERNAL_H

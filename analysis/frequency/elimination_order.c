@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Invariant: rows name a state at most once, and none that is gone; lists of ways in may. Control flow is
- * nearly a tree of loops: of 128,420 branches of cc1plus all but some 400 went with six neighbours or
+ * nearly a tree of loops. Of 128,420 branches of cc1plus all but some 400 went with six neighbours or
  * fewer, the rest is dense. */
 #include "analysis/frequency/elimination_order.h"
 #include "store/base/array.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In which order the states of a sparse chain are eliminated, and which transitions there are then: by least
- * fill first (Markowitz, Management Science 3, 1957), from the pattern alone. Internal to markov_chain.c. */
+/* In which order the states of a sparse chain are eliminated, and which transitions there are then. The
+ * least fill comes first (Markowitz, Management Science 3, 1957), and only the pattern decides. Internal to
+ * markov_chain.c. */
 #ifndef CS_ANALYSIS_FREQUENCY_ELIMINATION_ORDER_H
 #define CS_ANALYSIS_FREQUENCY_ELIMINATION_ORDER_H
 

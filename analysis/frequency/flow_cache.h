@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Solved edge counts kept beside a store, in STORE/.flows: solving takes most of the time of a report, and its
- * input seldom changes. A derived file: it may be deleted at any time, and a store that can't be written does
- * without it.
+/* Solved edge counts, kept in the store's folder STORE/.flows. Solving takes most of the time of a report, and
+ * its input rarely changes. A derived file: it may be deleted at any time, and a store that can't be written
+ * does without it.
  *
  * Invariant: what is taken from it is what solving would give. The key is a hash of all that the solver reads:
- * the edges as loaded, the checksums of the profiles of bursts, the solver's version. The body has a checksum
- * of its own, and the edges themselves always come from the profiles.
+ * the loaded edges, the checksums of the bursts' profiles, the solver's version. The body has a checksum of
+ * its own, and the edges themselves always come from the profiles.
  *
  *     offset  0: magic, u64                 "CSsflow1", little-endian like all that follows
  *             8: key, u64
@@ -15,7 +15,7 @@
  *            40: n rows of flow, f64; replicates, 16 x f32
  *
  * Written under a name of its own and renamed: two who write at once leave one of both, whole. Not synced: what
- * a crash leaves fails its checksum and is solved anew. */
+ * a crash leaves fails its checksum and is solved again. */
 #ifndef CS_ANALYSIS_FREQUENCY_FLOW_CACHE_H
 #define CS_ANALYSIS_FREQUENCY_FLOW_CACHE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Edges are laid on the graph. One whose source is a block's last instruction is that block's edge; one that
+/* Edges are laid on the graph. One whose source is a block's last instruction is that block's edge. One that
  * comes from elsewhere (a call, a jump; not a return behind a call) is an entry. Blocks that end without a
  * branch pass on what they got, in ascending order of address. A block's frequency is the mean of what comes in
  * and what goes out, which differ only by where bursts began and ended. */

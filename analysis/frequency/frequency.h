@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From edges and samples to how often each block and edge of a procedure ran, and how sure that is.
  *
- * Files of this room:
+ * Files of this module:
  *   frequency            blocks and edges of one procedure, with confidence
  *   sample_priors        the same from samples alone: DCPI's rule and simpler ones
  *   evidence             samples and edges of one image, ready for an estimate
@@ -19,8 +19,8 @@
  *   flow_cache           solved counts kept beside the store
  *   model                every constant that measurement chose
  *
- * dcpi-1997 section 6.1, with edges as evidence in place of samples: an out-of-order core spends its time
- * where it stalls, not where it works.
+ * Method of dcpi-1997 section 6.1, with edges as evidence in place of samples. An out-of-order core spends
+ * its time where it stalls, not where it works.
  *
  *      struct cs_frequency_input input = {flow, image, samples...};
  *      struct cs_frequency f;

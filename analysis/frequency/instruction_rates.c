@@ -4,7 +4,7 @@
  *
  * The log rates of bursts vary within a group (phases, caches, what the host does) with variance W and between
  * groups with variance B. Both are estimated from all groups together. A group's rate is drawn towards the mean
- * of all groups by what its own number of bursts can't tell: the posterior mean and variance of the
+ * of all groups, the more the less its own bursts say. It is the posterior mean and variance of the
  * normal-normal model (Gelman et al., Bayesian Data Analysis, section 5.4). A group that was never timed has
  * the mean and the variance B.
  *

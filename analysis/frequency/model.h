@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every constant of the frequency estimate that measurement chose: what it is, its unit, where it comes from,
- * what shows it. bench/run sensitivity changes each by a quarter and writes docs/lab/sensitivity.md. To try
+ * what shows it. `bench/run sensitivity` changes each by a quarter and writes docs/lab/sensitivity.md. To try
  * another value: make CC="gcc -DCS_MODEL_NAME=VALUE".
  *
  * "trial" is a search over recordings of ten programs, judged by `cyclescope accuracy` (docs/lab). */

@@ -5,10 +5,10 @@
  * paths know the way, these alone say where control goes. Where none does, the samples behind it say it, in
  * proportion.
  *
- * Paths begin at samples, more of them where time goes than where much runs. All that came first to the same
- * branch stand together for how often that branch runs, so that an iteration's slow block tells no more of its
- * directions than a fast one. Within a block slow turns still count more, which nothing here takes out:
- * replicates vary each direction by what that bias was measured to be (CS_MODEL_PATH_BIAS). */
+ * Paths begin at samples, more of them where time goes than where much runs. Snapshots that came first to the
+ * same branch are pooled, with the weight of how often that branch runs. So an iteration's slow block says no
+ * more about its directions than a fast one. Within a block slow turns still count more, and nothing here
+ * corrects that. Replicates vary each direction by the measured size of that bias (CS_MODEL_PATH_BIAS). */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
 #include "store/table/burst_schemas.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dcpi-1997 sections 6.1.3 and 6.1.4, and simpler rules to compare it with. DCPI: take the ratios S/M of a
- * class's issue points (M > 0), ascending; one that waits for an earlier instruction of its block takes the
+ * class's issue points (M > 0), ascending. One that waits for an earlier instruction of its block takes the
  * sums of both from behind that one on. Average the first cluster (largest ratio at most 1.5 times the
  * smallest) that holds a quarter of them and implies no unreasonable stall. A class with few samples takes
  * sum(S) / sum(M). Then flow constraints, block by block, until nothing changes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frequencies from samples alone: the prior of frequency.h and what it is compared with. */
+/* Frequencies from samples only: the prior of frequency.h and what it is compared with. */
 #ifndef CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
 #define CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
 

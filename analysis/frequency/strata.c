@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Post-stratification (Holt and Smith 1979): bursts begin where samples fall, but samples are many more. So the
- * bursts of one piece of code stand together for the part of the time that its samples tell (a burst's own
- * trigger is a sample, too), and not for as much as by chance began there. Pieces follow each other by address
- * and are as long as it takes to have some bursts each. */
+ * bursts of one piece of code have the weight of its share of samples (a burst's own trigger is a sample, too).
+ * Without that the weight would be the number of bursts that by chance began there. Pieces follow each other by
+ * address and are as long as it takes to have some bursts each. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
 

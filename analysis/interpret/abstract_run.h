@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which way a thread goes from a sample at which its registers and the top of its stack are known: the code
- * ahead of it is interpreted over values of which any bit may be unknown. Where bursts aren't permitted these
- * short paths are what tells of branch directions.
+/* Which way a thread goes from a sample with known registers and a known top of the stack. The code ahead is
+ * interpreted over values of which any bit may be unknown. Where bursts aren't permitted these short paths
+ * are what tells of branch directions.
  *
- * Files of this room:
+ * Files of this module:
  *   abstract_run           the walk: fetch, find out where control goes, execute
  *   abstract_run_internal  an instruction as the interpreter wants it, values, what a thread knows
  *   decode_op              an instruction out of the decoder's words
  *   execute_op             what an instruction does to values
  *   operands               registers, the noted stack, and constant memory
  *
- * A value that isn't known stays so through whatever is computed from it; the path ends at the first branch
- * whose direction or target depends on one. A call into code that isn't known (another image's stub, through
- * a pointer) is stepped over: what the calling convention preserves stays known, the rest doesn't. Memory is
- * the stack that was noted, what the path itself wrote there, and what no program changes: segments that
- * aren't writable.
+ * A value that isn't known stays so through whatever is computed from it. The path ends at the first branch
+ * whose direction or target depends on one. A call into unknown code (another image's stub, a pointer) is
+ * stepped over. What the calling convention preserves stays known, the rest doesn't. Memory is the stack
+ * that was noted, what the path itself wrote there, and what no program changes: segments that aren't
+ * writable.
  *
  * What isn't exact: a store whose address isn't known is taken not to reach the part of the stack that is.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One instruction over values of which any bit may be unknown. A bit of a result is known where the known
- * bits of its operands settle it: sums and products from the lowest bit on as far as both are, `and` also
- * where one is a known 0. Pure. */
+ * bits of its operands settle it. Sums and products are known from the lowest bit on as far as both are,
+ * `and` also where one is a known 0. Pure. */
 #include "analysis/interpret/operands.h"
 
 #define CALLER_SAVED 0x0fc7 /* rax, rcx, rdx, rsi, rdi, r8 … r11: System V's psABI */

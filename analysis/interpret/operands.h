@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where an instruction's operands lie: registers, the stack that was noted, constant memory; and the arithmetic of
- * values of which some bits are known. Internal to this room. */
+ * values of which some bits are known. Internal to this module. */
 #ifndef CS_ANALYSIS_INTERPRET_OPERANDS_H
 #define CS_ANALYSIS_INTERPRET_OPERANDS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of this room depends on the instruction set that it is built for: one of arch_x86_64.c, arch_aarch64.c,
- * arch_riscv64.c. (Code of each instruction set is analysed on all: image/isa/decode.h.) */
+/* The parts of this module that depend on the instruction set that it is built for: one of arch_x86_64.c,
+ * arch_aarch64.c, arch_riscv64.c. (Code of each instruction set is analysed on all: image/isa/decode.h.) */
 #ifndef CS_ANALYSIS_MACHINE_ARCH_H
 #define CS_ANALYSIS_MACHINE_ARCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* AArch64: cntvct_el0, and the core's name by MIDR_EL1 (implementer and part number), which the kernel shows.
- * TLB sizes are told by no register: they stay the stated defaults. */
+ * No register reports TLB sizes: they stay the stated defaults. */
 #include "analysis/machine/arch.h"
 
 #include <inttypes.h>

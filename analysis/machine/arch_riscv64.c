@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RISC-V: the time CSR; what the core says it is stands in /proc/cpuinfo (uarch, or vendor and architecture numbers). No
- * scheduling model is chosen by that; TLB sizes are told by no register: they stay the stated defaults. */
+/* RISC-V: the time CSR. The core's name is in /proc/cpuinfo (uarch, or vendor and architecture numbers). It chooses no
+ * scheduling model. No register reports TLB sizes: they stay the stated defaults. */
 #include "analysis/machine/arch.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86-64: CPUID for TLBs and instruction sets (Intel SDM volume 2 "CPUID", leaves 7 and 18H; AMD APM volume 3
- * appendix E, functions 8000_0005H and 8000_0006H), the TSC. */
+/* For x86-64: CPUID for TLBs and instruction sets, and the TSC. Sources are Intel SDM volume 2 "CPUID",
+ * leaves 7 and 18H, and AMD APM volume 3 appendix E, functions 8000_0005H and 8000_0006H. */
 #include "analysis/machine/arch.h"
 
 #include <cpuid.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a load costs from each level, on this machine, now: a chase through a random cycle of lines whose set
- * fits the level and not the one before it. The shortest of several turns counts, as for the clock. A
- * small-page chase of one line a page gives what a page walk adds. Cost: about 0.1 s, 64 MB. */
+/* What a load costs from each level, on this machine, now. A chase runs through a random cycle of lines
+ * whose set fits the level and not the one before it. The shortest of several turns counts, as for the
+ * clock. A small-page chase of one line a page gives what a page walk adds. Cost: about 0.1 s, 64 MB. */
 #include "analysis/machine/machine.h"
 #include "analysis/machine/time_base.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The machine that a profile was taken on, as the culprit analysis needs it: sizes of caches and TLBs, what a
- * miss costs, and the name of the scheduling model. Detected where the profile is recorded, kept in the
- * epoch's meta, so that an analysis on another machine stays right.
+/* The machine that a profile was taken on, as the culprit analysis needs it. It has sizes of caches and
+ * TLBs, miss costs, and the name of the scheduling model. Detected where the profile is recorded, kept in
+ * the epoch's meta, so that an analysis on another machine stays right.
  *
- * Files of this room:
+ * Files of this module:
  *   arch            what depends on the instruction set that it is built for
  *   arch_aarch64    that on AArch64
  *   arch_riscv64    that on RISC-V
@@ -15,9 +15,9 @@
  *   stated          a machine of which only family and model are known
  *   time_base       cycles of the core in a nanosecond, measured
  *
- * Stated family and model numbers aren't believed (virtual machines state false ones): the scheduling model
- * is chosen by the instruction sets that the core has. Sizes come from sysfs and CPUID, latencies are
- * measured. No state; any thread. */
+ * Stated family and model numbers aren't believed, because virtual machines state false ones. The
+ * scheduling model is chosen by the instruction sets that the core has. Sizes come from sysfs and CPUID,
+ * latencies are measured. No state; any thread. */
 #ifndef CS_ANALYSIS_MACHINE_MACHINE_H
 #define CS_ANALYSIS_MACHINE_MACHINE_H
 

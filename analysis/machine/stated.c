@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A machine that only stated what it is, as perf writes it into a recording: "GenuineIntel,6,60,3" and the processor's name.
- * The recorded machine's word is all there is, so here it counts; a virtual machine's may be false. Families and models:
- * Intel's Software Developer's Manual volume 4, table 2-1; AMD's revision guides; instruction sets and caches of each core:
- * the vendors' optimisation guides. */
+/* A machine that only stated what it is, as perf writes it into a recording: "GenuineIntel,6,60,3" and the processor's
+ * name. The recorded machine's word is all there is, so here it counts; a virtual machine's may be false. Families and
+ * models: Intel's Software Developer's Manual volume 4, table 2-1; AMD's revision guides. Instruction sets and caches
+ * of each core: the vendors' optimisation guides. */
 #include "analysis/machine/machine.h"
 
 #include <errno.h>

@@ -115,8 +115,8 @@ int cs_time_base_measure(struct cs_time_base *out, struct cs_error *err)
         core_hz = counted;
     if (plausible(core_hz) <= 0)
         return cs_fail(err, ERANGE,
-                       "the core's clock could not be calibrated (%.3f GHz came out): cycles can't be told "
-                       "from nanoseconds here",
+                       "the core's clock could not be calibrated (%.3f GHz came out): cycles can't be "
+                       "distinguished from nanoseconds here",
                        core_hz / 1e9);
     qsort(longer, CHAINS, sizeof *longer, ascending);
     out->core_hz = core_hz;

@@ -9,8 +9,8 @@
  *         reading's cost.
  *
  * Where the processor's cycle counter is permitted it is counted over busy intervals against the same ticks,
- * and its figure is taken: a chain is only as true as "one add a cycle" is, and as fine as the ticks (25 to
- * 60 MHz on many AArch64 machines).
+ * and its figure is taken. A chain is only as true as "one add a cycle" is. It is also only as fine as the
+ * ticks (25 to 60 MHz on many AArch64 machines).
  *
  * Invariant: 0.2 GHz < core_hz < 10 GHz or the call fails. Cost: about 25 ms of one CPU. No state; any
  * thread; the figure is that of the CPU it ran on. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* M for DCPI's rule: each block scheduled by itself, what came before it ignored (dcpi-1997 section 6.1.3;
- * the culprit analysis schedules the paths that bursts saw instead). Only blocks with
- * samples are asked for: the others' ratios are 0 whatever M is. One call of the model for all graphs of an
- * image. */
+/* The M of DCPI's rule (dcpi-1997 section 6.1.3): each block is scheduled by itself, whatever came before
+ * it. The culprit analysis schedules the paths that bursts saw instead. Only blocks with samples are asked
+ * for: the others' ratios are 0 whatever M is. One call of the model for all graphs of an image. */
 #ifndef CS_ANALYSIS_SCHEDULE_BLOCK_CYCLES_H
 #define CS_ANALYSIS_SCHEDULE_BLOCK_CYCLES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Steps kept, in memory and between calls in one file: records of (key, n, steps, checksum), appended. The key
  * hashes the model's name and the path's texts. A damaged or foreign file is replaced; a cache that can't be
- * written is no error. Internal to this room. */
+ * written is no error. Internal to this module. */
 #ifndef CS_ANALYSIS_SCHEDULE_CACHE_H
 #define CS_ANALYSIS_SCHEDULE_CACHE_H
 

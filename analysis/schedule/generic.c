@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The generic core, where llvm-mca isn't installed or refuses a path: four wide, in-order dispatch and
- * retirement, a limited window, two loads, one store, one multiplication, two floating operations a cycle, a
- * divider that does not overlap. Latencies stand in model.h, the rest take 1. It is a sketch, and `calc` says so. */
+/* The generic core, where llvm-mca isn't installed or refuses a path. It is four wide, dispatches and retires in
+ * order, and has a limited window. In a cycle it takes two loads, one store, one multiplication and two floating
+ * operations. Its divider does not overlap. Latencies are in model.h, the rest take 1. It is a sketch, and `calc`
+ * says so. */
 #include "analysis/schedule/model.h"
 #include "analysis/schedule/schedule.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions asked ahead: who told of them goes on while others ask the model. Internal to this room.
- * Several schedulers of one model may tell the same one: their paths share calls. Who calls what is below holds the lock
- * mca_ahead_lock, which also guards the caches; what runs beside touches its job and the list's lock. */
+/* Questions asked ahead: who told of them goes on while others ask the model. Internal to this module. Several
+ * schedulers of one model may tell the same one: their paths share calls. A caller of what is below holds the lock
+ * mca_ahead_lock, which also guards the caches. The thread in the background touches its job and the list's lock.
+ */
 #ifndef CS_ANALYSIS_SCHEDULE_MCA_AHEAD_H
 #define CS_ANALYSIS_SCHEDULE_MCA_AHEAD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One question to llvm-mca: paths of one number of turns, each a region. Internal to this room. */
+/* One question to llvm-mca: paths of one number of turns, each a region. Internal to this module. */
 #ifndef CS_ANALYSIS_SCHEDULE_MCA_JOB_H
 #define CS_ANALYSIS_SCHEDULE_MCA_JOB_H
 

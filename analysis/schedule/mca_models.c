@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks for programs on PATH, newest version first; the list of models is kept beside the cache of schedules, so that
- * a procedure whose paths are all cached needs no subprocess. */
+/* Looks for programs on PATH, newest version first. The list of models is kept next to the cache of schedules, so
+ * that a procedure whose paths are all cached needs no subprocess. */
 #include "analysis/schedule/mca_models.h"
 #include "analysis/schedule/mca_call.h"
 #include "store/base/cache.h"

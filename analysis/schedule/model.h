@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Constants of static cycles: how a time line becomes steps, and the generic core that stands in where llvm-mca isn't
- * installed: latencies that cores of the last ten years share. Format and use as in analysis/culprit/model.h. */
+/* Constants of static cycles: how a time line becomes steps, and the generic core for machines without llvm-mca. Its
+ * latencies are those that cores of the last ten years share. Format and use as in analysis/culprit/model.h. */
 #ifndef CS_ANALYSIS_SCHEDULE_MODEL_H
 #define CS_ANALYSIS_SCHEDULE_MODEL_H
 

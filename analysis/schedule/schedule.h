@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Static cycles: what a path of instructions takes on the core when nothing dynamic goes wrong (every load
- * hits the first level, every branch is predicted). dcpi-1997 section 6.1.3 (M) and 6.3 (static stalls),
- * carried over to cores that run out of order: M of an instruction is the gap between its retirement and its
- * predecessor's, taken from a simulated time line. A path that bursts saw close on itself is repeated until
- * its loop-carried dependencies show; the mean over the later half counts.
+/* Static cycles: the time of a path of instructions on the core when nothing dynamic goes wrong. Every load
+ * hits the first level, every branch is predicted. This is M (dcpi-1997 section 6.1.3) and static stalls
+ * (6.3), carried over to cores that run out of order. M of an instruction is the gap between its retirement
+ * and its predecessor's, taken from a simulated time line. A path that bursts saw close on itself is
+ * repeated until its loop-carried dependencies show; the mean over the later half counts.
  *
- * Files of this room:
+ * Files of this module:
  *   block_cycles  M of each block by itself
  *   cache         steps kept between calls in one file
  *   generic       the generic core, where llvm-mca is not installed: pure
@@ -18,7 +18,7 @@
  *   model         constants of the steps and of the generic core
  *   schedule      time lines to steps: pure
  *
- * Invariants: M >= 0; the sum of M over a closed path is its steady-state cycles per turn; for each step
+ * Invariants: M >= 0. The sum of M over a closed path is its steady-state cycles per turn; for each step
  * execution + dependency + port + divider + front = M. A branch that fused has M = 0, its predecessor carries
  * it.
  *

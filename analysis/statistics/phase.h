@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Phases: stretches of time in which the samples are spread over the procedures alike. sprof-1998 section 4.4
- * has a phase end where one chosen function starts or stops running; here the whole spread decides, and a
+/* Phases: stretches of time in which the samples are spread over the procedures alike. In sprof-1998 section
+ * 4.4 a phase ends where one chosen function starts or stops running. Here the whole spread decides, and a
  * phase that comes back is recognised. Pure: no I/O, no store.
  *
  * How far apart two stretches are: half the sum of the differences of their shares (0 = the same spread, 1 =
- * no procedure in common), less what two draws of so few samples from one spread may differ by. Neighbours
- * nearer than a threshold are joined, nearest first; one or two intervals that only hold a change join the
- * sides.
+ * no procedure in common). What two draws of that few samples from one spread may differ by is subtracted.
+ * Neighbours nearer than a threshold are joined, nearest first; one or two intervals that only hold a change
+ * join the sides.
  */
 #ifndef CS_ANALYSIS_STATISTICS_PHASE_H
 #define CS_ANALYSIS_STATISTICS_PHASE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Incomplete gamma and beta functions by series and continued fraction (modified Lentz), good to 1e-10 in the
- * range of sample counts; tests compare them with tabulated values. */
+ * range of sample counts. Tests compare them with tabulated values. */
 #include "analysis/statistics/significance.h"
 
 #include <assert.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counting statistics, pure arithmetic: this room needs nothing of ours.
+/* Counting statistics, pure arithmetic: this module needs nothing of ours.
  *
- * Files of this room:
+ * Files of this module:
  *   significance   is a difference of sample counts more than chance?
  *   phase          stretches of time in which the samples are spread alike
  *
  * For reports that compare. Samples of one procedure in a run are close to Poisson counts as long as periods are
- * random and the run is long against them; what runs differ by beyond that is the dispersion, a factor on the
- * variance (1 = counting noise alone). */
+ * random and the run is long against them. What runs differ by beyond that is the dispersion, a factor on the
+ * variance (1 = only counting noise). */
 #ifndef CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
 #define CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Estimates held against exact counts. Nothing that makes an estimate may include this room.
+/* Estimates held against exact counts. Nothing that makes an estimate may include this module.
  *
- * Files of this room:
+ * Files of this module:
  *   accuracy     shares of samples and edges estimated within so many per cent
  *   callgrind    exact counts from callgrind's output
  *   oracle_fit   the best that any weights of hot-branch groups could do
  *
  * As dcpi-1997 figures 8 and 9: the share of samples (of edge executions) whose instruction (edge) is estimated
- * within so many per cent.
+ * within a given error.
  *
  * Relative: each procedure's estimates are scaled by one constant, the median of estimate / truth weighted by
- * samples. Whole program: one constant for all procedures, that which makes the instructions of the image add
- * up to the true sum, as one counter of retired instructions would. Pure. */
+ * samples. Whole program: one constant for all procedures. It makes the instructions of the image add up to
+ * the true sum, as one counter of retired instructions would. Pure. */
 #ifndef CS_ANALYSIS_VALIDATION_ACCURACY_H
 #define CS_ANALYSIS_VALIDATION_ACCURACY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The format is callgrind's manual, chapter "Callgrind Format Specification": positions are absolute, `*` (as
- * before), or relative to the last cost line; names are given once and then by number. Lines after calls=,
+ * before), or relative to the last cost line. Names are given once and then by number. Lines after calls=,
  * jump= and jcnd= carry positions only. */
 #include "analysis/validation/callgrind.h"
 #include "store/base/array.h"

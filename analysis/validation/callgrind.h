@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Exact counts from a file of callgrind (--dump-instr=yes --collect-jumps=yes): how often each instruction of
- * one image ran, and each branch went each way. The truth that estimates are held against. */
+/* Exact counts from a file of callgrind, made with --dump-instr=yes --collect-jumps=yes. They say how often
+ * each instruction of one image ran, and which way each branch went. The truth that estimates are held
+ * against. */
 #ifndef CS_ANALYSIS_VALIDATION_CALLGRIND_H
 #define CS_ANALYSIS_VALIDATION_CALLGRIND_H
 

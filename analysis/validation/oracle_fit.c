@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Weights w of groups so that sum over groups of w × count comes nearest to the truth of each branch: counts
- * taken as Poisson, their likelihood rises with each turn of
+/* Weights w of groups so that sum over groups of w × count comes nearest to the true count of each branch.
+ * Counts are taken as Poisson. Their likelihood rises with each turn of
  *     w ← w × sum(count × truth / estimate) / sum(count)
  * (Richardson 1972, Lucy 1974), which never leaves w ≥ 0. A branch whose truth is unknown doesn't speak. */
 #include "analysis/validation/oracle_fit.h"

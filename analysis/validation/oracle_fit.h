@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The best that any weights of hot-branch groups could do: weights fitted to exact counts, as if it were
- * known how many instructions each group runs in a unit of time. What is left of an estimate's error then is
- * not due to that. Knows the truth: for judging an estimate, never for making one. */
+/* The best that any weights of hot-branch groups could do. The weights are fitted to exact counts, as if
+ * each group's instructions in a unit of time were known. What is left of an estimate's error then is not
+ * due to that. Knows the truth: for judging an estimate, never for making one. */
 #ifndef CS_ANALYSIS_VALIDATION_ORACLE_FIT_H
 #define CS_ANALYSIS_VALIDATION_ORACLE_FIT_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The critical path of a thread (Yang, Miller, ICDCS 1988; through sampled waits as wPerf, Zhou et al., OSDI 2018): all of its time,
- * divided among what was really being waited for. While it ran that is what it ran; while another thread had it wait, what
- * that one did. What would be faster shortens the thread's time by no more than its share here: another path may take over.
+/* The critical path of a thread: all of its time, divided among what was really being waited for. Yang, Miller, ICDCS
+ * 1988, through sampled waits as wPerf (Zhou et al., OSDI 2018). While it ran that is what it ran; while another thread
+ * had it wait, what that one did. What would be faster shortens the thread's time by no more than its share here:
+ * another path may take over.
  *
- * Rows of a store are sums, not a log: who waited is told by its name and by where its thread began; what a thread ran
- * meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough of them. Of a
- * thread that never waited nobody knows where it began. */
+ * Rows of a store are sums, not a log: a waiter is identified by its name and by where its thread began. What a thread
+ * ran meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough
+ * of them. Of a thread that never waited nobody knows where it began. */
 #ifndef CS_ANALYSIS_WAITS_CRITICAL_PATH_H
 #define CS_ANALYSIS_WAITS_CRITICAL_PATH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Within this room: from a store's tables to what threads of each kind waited for, as critical_path.c follows it. */
+/* Within this module: from a store's tables to what threads of each kind waited for, as critical_path.c follows it.
+ */
 #ifndef CS_ANALYSIS_WAITS_PATH_WAITS_H
 #define CS_ANALYSIS_WAITS_PATH_WAITS_H
 

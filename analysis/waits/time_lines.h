@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each thread of a recording did over time: ran, waited for a CPU, waited for what.
  *
- * Of the longest waits it is known when they were. Between two of them it is known how long the thread ran, not
- * when: that is spread evenly over the time between, and what is left there is waiting that isn't told (short
- * waits, and those that had begun before the recording). */
+ * The times of the longest waits are recorded. Between two of them the store says how long the thread ran, not
+ * when. That time is spread evenly over the stretch between them. What is left there is waiting without a
+ * reported cause: short waits, and those that had begun before the recording. */
 #ifndef CS_ANALYSIS_WAITS_TIME_LINES_H
 #define CS_ANALYSIS_WAITS_TIME_LINES_H
 

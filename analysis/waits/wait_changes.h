@@ -2,10 +2,10 @@
 /* The waits of two sides of runs compared, by place and kind.
  *
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
- * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so that the variance of their sum is the sum of
- * their squares (a compound Poisson sum), more where short ones were sampled. Between runs: what the runs of one side differ
- * by among themselves widens it (pooled chi-square; apart for waits for a CPU, which are as long as others make them); with one
- * run on a side that isn't known. */
+ * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so the variance of their sum is the sum
+ * of their squares (a compound Poisson sum). It is more where short ones were sampled. Between runs: what the runs of
+ * one side differ by among themselves widens it (pooled chi-square). Waits for a CPU are pooled separately, because
+ * they are as long as others make them. With one run on a side that spread is unknown. */
 #ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 #define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 

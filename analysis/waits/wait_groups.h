@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording's waits, put together by what was waited for and where.
  *
- * Files of this room:
+ * Files of this module:
  *   wait_groups   this header: all waits of a store
  *   wait_place    where a wait was, and what it is called
  *   time_lines    what each thread did over time

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options and messages of subcommands.
  *
- * Files of this room:
+ * Files of this module:
  *   command         what a subcommand is, and how it reads its options
  *   shared_options  options of several subcommands, each said once
  *   options         parsing by the entries

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers for people: so many significant digits, never an exponent. */
+/* Numbers for people: a fixed number of significant digits, never an exponent. */
 #ifndef CS_CLI_COMMAND_FIGURES_H
 #define CS_CLI_COMMAND_FIGURES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of call chains: who called, what was called, the whole tree.
  *
- * Files of this room:
+ * Files of this module:
  *   contexts   the chains of a store's main event, as the options say
  *   callers    the subcommands callers and callees
  *   tree       the subcommand tree

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What this machine can measure: doctor.
  *
- * Files of this room:
+ * Files of this module:
  *   doctor            the subcommand doctor
  *   doctor_events     the events that can be counted
  *   doctor_rules      findings from what the processor has
@@ -20,9 +20,9 @@
  *
  * Facts about a machine, gathered and not judged: doctor_rules.c says what they mean.
  *
- * A machine can be recorded as a directory and read back elsewhere (how doctor is tested on machines that we
- * don't have): DIR/proc/..., DIR/sys/... are copies of the files of those names, DIR/probes has a line
- * "name=number" for each probe (what only asking the kernel or the CPU tells), DIR/topology.xml is hwloc's.
+ * A machine can be recorded as a directory and read back elsewhere. So doctor is tested on machines that we
+ * don't have. DIR/proc/..., DIR/sys/... are copies of the files of those names. DIR/probes has a line
+ * "name=number" for each probe (what only asking the kernel or the CPU shows). DIR/topology.xml is hwloc's.
  * Probes that a record lacks count as ENOSYS. A topology may also come from HWLOC_SYNTHETIC or HWLOC_XMLFILE.
  */
 #ifndef CS_CLI_DOCTOR_MACHINE_H

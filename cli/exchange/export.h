@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores and other tools: export, import, store.
  *
- * Files of this room:
+ * Files of this module:
  *   export      the subcommand export
  *   clickhouse  batches to a server
  *   otlp        profiles to a receiver of OpenTelemetry's

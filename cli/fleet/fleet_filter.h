@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Many machines: fleet.
  *
- * Files of this room:
+ * Files of this module:
  *   fleet         the subcommand fleet
  *   fleet_filter  which samples, as SQL
  *

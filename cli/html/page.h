@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The HTML page: report.
  *
- * Files of this room:
+ * Files of this module:
  *   report           the subcommand report
  *   page             what its parts share
  *   page_parts       the page's fixed files, linked in

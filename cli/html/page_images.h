@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The images whose procedures the page explains, each opened once, and the static cycles of all of them asked for
- * together: starting the scheduling model and unpacking debug information take longer than most procedures. */
+/* The images whose procedures the page explains. Each is opened once, and the static cycles of all of them are
+ * asked for together. Starting the scheduling model and unpacking debug information take longer than most
+ * procedures. */
 #ifndef CS_CLI_HTML_PAGE_IMAGES_H
 #define CS_CLI_HTML_PAGE_IMAGES_H
 

@@ -9,8 +9,8 @@
  *      addresses_close(a);
  *
  * Every region (method or loop) has one *standing* value, whatever point of it wrote the tag, and wherever
- * its image lay in this run: minus its offset in the main executable, else 2^62 plus a hash of image and
- * offset. What is no address of a mapped file stands for itself. */
+ * its image lay in this run. It is minus its offset in the main executable, else 2^62 plus a hash of image
+ * and offset. What is no address of a mapped file stands for itself. */
 #ifndef CS_CLI_OBSERVE_ADDRESSES_H
 #define CS_CLI_OBSERVE_ADDRESSES_H
 

@@ -49,11 +49,11 @@ static int all_of_the_core(struct cs_observe_options *options, struct cs_error *
             const char *other = options->events[e ? 0 : 1].name;
             return options->n_events == 1
                        ? cs_fail(err, EINVAL, "%s is not counted by the core: leave :t out", event->name)
-                       : cs_fail(
-                             err, EINVAL,
-                             "%s is not counted by the core, and can't be read beside its counters: observe "
-                             "-e %s, and then -e %s",
-                             event->name, other, event->name);
+                       : cs_fail(err, EINVAL,
+                                 "%s is not counted by the core, and can't be read together with its "
+                                 "counters: observe "
+                                 "-e %s, and then -e %s",
+                                 event->name, other, event->name);
         }
         event->any_thread = true;
     }

@@ -166,7 +166,7 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
             return rc;
         }
         if (!table && c >= 0) {
-            output_line(out, "%s%s%s, every n-th sample of the log alone",
+            output_line(out, "%s%s%s, only every n-th sample of the log",
                         series_title(&source.view, (unsigned)c).text, under ? " under " : "",
                         under ? under : "");
             table = output_table(out, "periods", period_columns,
@@ -249,7 +249,7 @@ static int counters_against(const struct parsed *args, struct output *out, const
                            "written by observe --log, or no --under");
     if (!log && x != 0)
         return failed_with(
-            "a store has rates by the first counter's, %s, alone: give --log FILE, written by observe "
+            "a store has rates only by the first counter's, %s: give --log FILE, written by observe "
             "--log",
             o->counters[0]);
     if (!log) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the observer saw: observe, hist, tags, timeline, signals.
  *
- * Files of this room:
+ * Files of this module:
  *   observe            the subcommand observe
  *   events             the events of observe -e
  *   own_session        the observer in a session of its own
@@ -20,8 +20,8 @@
  *   variables          plain variables of a program, where they lie
  *   addresses          what address tags mean
  *
- * What an observer saw, in the form that `observe`, `hist` and `tags` print, wherever it came from: a run
- * that just ended, a log, a store.
+ * What an observer saw, in the form that `observe`, `hist` and `tags` print. It comes from a run that just
+ * ended, a log, or a store.
  */
 #ifndef CS_CLI_OBSERVE_OBSERVED_H
 #define CS_CLI_OBSERVE_OBSERVED_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Distributions beside each other: of several logs (shim-2015 figures 14 to 18), before and after filtering
- * (figure 4), of periods and gaps (figure 5), and in linear bins as fine as wanted (section 6.3: 500). */
+/* Several distributions next to each other. They are of several logs (shim-2015 figures 14 to 18), before
+ * and after filtering (figure 4), of periods and gaps (figure 5), or in fine linear bins (section 6.3:
+ * 500). */
 #ifndef CS_CLI_OBSERVE_OVERLAY_H
 #define CS_CLI_OBSERVE_OVERLAY_H
 

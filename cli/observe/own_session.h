@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The observer in a process that can start a session of its own (observer/target/fair_share.h): a shell's job
+/* The observer in a process that can start a session of its own (observer/target/fair_share.h). A shell's job
  * leads a process group, and may not. */
 #ifndef CS_CLI_OBSERVE_OWN_SESSION_H
 #define CS_CLI_OBSERVE_OWN_SESSION_H

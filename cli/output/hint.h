@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Commands for people to paste: "cyclescope calc 'f(int)' --store x". The names in them come from programs,
- * files and other machines; pasted into a shell a hint runs that command and nothing else, or it isn't there.
+ * files and other machines. Pasted into a shell a hint runs that command and nothing else, or it isn't there.
  * Pure.
  *
- * A word that a shell may read in another way stands in single quotes (POSIX; a quote in it as '\\''). A word
+ * A word that a shell may read in another way is put in single quotes (POSIX; a quote in it as '\\''). A word
  * that isn't clean text (store/base/text.h) can't be pasted as it is seen, and one that begins with - would be an
- * option: they are refused, and with them the hint. */
+ * option. Both are refused, and the hint with them. */
 #ifndef CS_CLI_OUTPUT_HINT_H
 #define CS_CLI_OUTPUT_HINT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What subcommands print.
  *
- * Files of this room:
+ * Files of this module:
  *   output          the document: lines, notes, tables, JSON, pager
  *   table           a table in memory
  *   table_text      ... as text
@@ -16,8 +16,8 @@
  *   source          lines of a source file
  *   image_name      what reports call an image
  *
- * What a subcommand prints: lines and tables, collected in one document and written once at the end in the
- * form that was asked for: text for people, --json for programs, --csv for spreadsheets.
+ * The output of a subcommand: lines and tables, collected in one document and written once at the end. The
+ * form is text for people, --json for programs, or --csv for spreadsheets.
  *
  *     struct output *out = output_open(args);
  *     static const struct column columns[] = {
@@ -36,10 +36,10 @@
  * Names are made safe here and nowhere else: a symbol, a path or an event may hold anything, and callers give
  * it as it is. All text is cleaned (store/base/text.h), a newline in a line included.
  *
- * Text: columns are aligned, numbers to the right, colour on a terminal only; on a terminal long text is cut to
- * its width and a long document goes through the pager. JSON: one object; a table is an array of objects under its name, further members come from output_set,
- * notes become the array "notes". CSV: the tables only, heads are the keys, an empty line between two tables.
- * A memory failure ends the program with a sentence: nothing was printed by then.
+ * Text has aligned columns, numbers to the right, and colour on a terminal only. On a terminal long text is cut to its
+ * width and a long document goes through the pager. JSON: one object; a table is an array of objects under its name,
+ * further members come from output_set, notes become the array "notes". CSV: the tables only, heads are the keys, an
+ * empty line between two tables. A memory failure ends the program with a sentence: nothing was printed by then.
  */
 #ifndef CS_CLI_OUTPUT_OUTPUT_H
 #define CS_CLI_OUTPUT_OUTPUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table in memory and its three renderings; used by output.c alone. */
+/* A table in memory and its three renderings. Only output.c uses it. */
 #ifndef CS_CLI_OUTPUT_TABLE_H
 #define CS_CLI_OUTPUT_TABLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a recording's processor told of the memory accesses of a procedure (cs_schema_accesses in store/table/table.h): how long they took and
- * which memory answered, instruction by instruction. */
+/* What a recording's processor recorded about the memory accesses of a procedure (cs_schema_accesses in
+ * store/table/table.h): how long they took and which memory answered, instruction by instruction. */
 #ifndef CS_CLI_PROCEDURE_ACCESSES_H
 #define CS_CLI_PROCEDURE_ACCESSES_H
 

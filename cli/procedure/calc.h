@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of one procedure.
  *
- * Files of this room:
+ * Files of this module:
  *   calc             the subcommand calc
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words

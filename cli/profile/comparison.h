@@ -2,10 +2,10 @@
 /* Two sides of runs compared: what `diff` prints and the HTML page shows.
  *
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
- * `least` percent. It has to be unlikely in two ways: by counting alone (the exact binomial test), and by what the runs
- * of a side differ by (Student's test; a row's own dispersion, drawn towards that of all rows as far as there are few
- * runs). A machine that is a little faster or slower today changes all functions alike: where at least five can be
- * compared and their median ratio is within 15 % of 1, it is taken out first. */
+ * `least` percent. It has to be unlikely in two ways. The first is counting (the exact binomial test). The second is
+ * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of all rows
+ * where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
+ * least five can be compared and their median ratio is within 15 % of 1, that ratio is taken out first. */
 #ifndef CS_CLI_PROFILE_COMPARISON_H
 #define CS_CLI_PROFILE_COMPARISON_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What to look at first: from the row with most samples to a line of source that its reader can change.
  *
- * A procedure without source of its own (libc's, say) runs because somebody calls it: returns that bursts
- * followed tell who, from caller to caller, until one has source. Where no bursts were taken it is the first
- * row that has source. Reads debug information and edge profiles of these few images only. */
+ * A procedure without source of its own (libc's, say) runs because somebody calls it. Returns that bursts
+ * followed lead from callee to caller, until one has source. Where no bursts were taken it is the first row
+ * that has source. Reads debug information and edge profiles of these few images only. */
 #ifndef CS_CLI_PROFILE_HOTTEST_LINE_H
 #define CS_CLI_PROFILE_HOTTEST_LINE_H
 

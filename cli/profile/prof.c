@@ -114,7 +114,7 @@ static void row_names(struct table *table, enum profile_by by, const struct prof
     } else {
         table_text(table, NULL);
     }
-    table_text(table, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[not told apart]") : NULL);
+    table_text(table, by == BY_PROCESS ? (r->name && *r->name ? r->name : "[unlabelled]") : NULL);
     snprintf(hex, sizeof hex, "%" PRIu64, r->start);
     table_text(table, by == BY_TAG ? (r->name ? r->name : hex) : NULL);
     table_text(table, r->image ? r->image->image.path : NULL);
@@ -399,11 +399,12 @@ static void suggest_label(struct output *out, const struct profile *p, const str
     if (strcmp(asked, "label") == 0 ? apart : *kept ? strcmp(asked, kept) == 0 : apart)
         return;
     output_line(out, "%s", "");
-    output_note(out, "This recording separates profiles by %s, not by %s: record again with --label %s.",
-                *kept ? kept : "nothing", asked,
-                strcmp(asked, "label") == 0       ? "thread"
-                : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
-                                                  : asked);
+    output_note(
+        out, "This recording separates profiles by %s, not by %s: record with cyclescope record --label %s.",
+        *kept ? kept : "nothing", asked,
+        strcmp(asked, "label") == 0       ? "thread"
+        : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
+                                          : asked);
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of samples: prof, diff, stats, phases.
  *
- * Files of this room:
+ * Files of this module:
  *   profile          the point profiles of a store, by event and image
  *   profile_sum      samples by image, procedure, line, process or tag
  *   ask_debuginfod   images whose files or names only a server still has

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recording: record, daemon.
  *
- * Files of this room:
+ * Files of this module:
  *   record         the subcommand record
  *   record_bursts  its bursts
  *   record_target  whom to record

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What runs now: top.
  *
- * Files of this room:
+ * Files of this module:
  *   top                the subcommand top
  *   top_view           what is shown and what keys do
  *   live               samples of the last seconds
@@ -15,7 +15,7 @@
  *     live_round(live);                                a round is over: the oldest one no longer counts
  *     live_rows(live, LIVE_PROCEDURES, &only, &rows);  most samples first
  *
- * A point (process, image, offset) finds its procedure once; what nobody sampled within the window is
+ * A point (process, image, offset) finds its procedure once. What nobody sampled within the window is
  * forgotten, so that memory stays bounded however long it runs. One owner, one thread.
  */
 #ifndef CS_CLI_TOP_LIVE_H

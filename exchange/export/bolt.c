@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* BOLT's fdata (llvm-bolt -data=FILE): one line a branch and where it went, "1 from-function hex-offset 1
- * to-function hex-offset mispredicted count"; where a store has no edges, the form without them: "no_lbr
- * EVENT", then "1 function offset count". Functions as exchange/export/bolt_names.h says. A branch that falls
- * through is a line like another, as perf2bolt writes them: without it BOLT takes what follows for cold.
- * Where a block ends without a branch, llvm-bolt -infer-fall-throughs finds the count. */
+/* BOLT's fdata (llvm-bolt -data=FILE). There is one line a branch and where it went, "1 from-function
+ * hex-offset 1 to-function hex-offset mispredicted count". Where a store has no edges, the form without them:
+ * "no_lbr EVENT", then "1 function offset count". Functions as exchange/export/bolt_names.h says. A branch
+ * that falls through is a line like another, as perf2bolt writes them: without it BOLT takes what follows for
+ * cold. Where a block ends without a branch, llvm-bolt -infer-fall-throughs finds the count. */
 #include "exchange/export/bolt_names.h"
 #include "exchange/export/export.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What llvm-bolt calls the code of an executable. A global function has its name; a local one has "name/N",
- * the N-th (from 1) of the local symbols of that name in ascending order of address, whether there is another
- * or not. A profile that says just "name" of a static function is not found, and the function left as it is.
+/* What llvm-bolt calls the code of an executable. A global function has its name. A local one has "name/N",
+ * whether there is another or not. N counts the local symbols of that name in ascending order of address,
+ * from 1. A profile that says just "name" of a static function is not found, and the function left as it is.
  */
 #ifndef CS_EXCHANGE_EXPORT_BOLT_NAMES_H
 #define CS_EXCHANGE_EXPORT_BOLT_NAMES_H

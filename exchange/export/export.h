@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles in the formats of other tools.
  *
- * Files of this room:
+ * Files of this module:
  *   export          what all exporters see
  *   chains          call chains of a store, for those that write samples
  *   table           csv, json
@@ -19,8 +19,8 @@
  *   source_loss     what of it the format cannot hold
  *
  * An exporter is a file with one descriptor; the table in export.c lists them. All of them see the same
- * thing: the store's profiles of the chosen event and image, merged over epochs and labels, as points, stacks
- * and edges per image, with the image's code for names and lines.
+ * thing: the store's profiles of the chosen event and image, merged over epochs and labels. They are points,
+ * stacks and edges per image, with the image's code for names and lines.
  *
  * A new exporter NAME needs
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* GCC's AutoFDO profile (gcc -fauto-profile=FILE), version 2. As gcc/auto-profile.cc reads it: 32-bit words;
- * a string is its length in bytes with the NUL (from GCC 12 on) and those bytes; a counter is two words, the
+/* GCC's AutoFDO profile (gcc -fauto-profile=FILE), version 2. As gcc/auto-profile.cc reads it: 32-bit words.
+ * A string is its length in bytes with the NUL (from GCC 12 on) and those bytes. A counter is two words, the
  * low one first. */
 #include "exchange/export/source_profile.h"
 

@@ -2,9 +2,10 @@
 /* pprof: gzip'd profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto), one sample
  * type an event. Locations carry the ELF virtual address: a mapping from offset 0 with the image's build-id.
  *
- * Go's compiler takes such a file for its PGO if one type is called "samples", in "count", and functions say in which
- * line they begin: it knows a call by its distance from there. Like Go's own profiles it has no frames of
- * wrappers, which the compiler makes of methods; else a call would never lead to the method that was written.
+ * Go's compiler takes such a file for its PGO on two conditions. One type is called "samples", in "count", and
+ * functions say in which line they begin. It identifies a call by its distance from there. Like Go's own profiles it
+ * has no frames of wrappers, which the compiler makes of methods. Otherwise a call would never lead to the method
+ * that was written.
  */
 #include "exchange/export/places.h"
 #include "exchange/export/protobuf.h"

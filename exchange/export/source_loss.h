@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much of a profile source lines can express. A compiler gives a block the largest count that the lines
- * and discriminators of its instructions have; so each block's count is read back in that way and compared
+ * and discriminators of its instructions have. So each block's count is read back in that way and compared
  * with what went in. What stands on one line but runs at different rates is lost, and what has no line.
  *
  *      struct cs_export_source_loss_notes notes = {0};

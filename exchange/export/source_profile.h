@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often source locations ran, as compilers want to read it: per function, by line offset from the
- * function's declaration and discriminator, with the functions that were inlined into it as trees of their
- * own (AutoFDO: Chen, Li, Moseley, CGO 2016). Counts come from the frequency of blocks, so that every
- * instruction of a block says the same and a line takes the maximum over its instructions; blocks that never
- * ran give zeros, which tell a compiler more than silence does. */
+ * function's declaration and discriminator. Functions that were inlined into it are trees of their own
+ * (AutoFDO: Chen, Li, Moseley, CGO 2016). Counts come from the frequency of blocks. So every instruction of
+ * a block says the same, and a line takes the maximum over its instructions. Blocks that never ran give
+ * zeros, which tell a compiler more than silence does. */
 #ifndef CS_EXCHANGE_EXPORT_SOURCE_PROFILE_H
 #define CS_EXCHANGE_EXPORT_SOURCE_PROFILE_H
 

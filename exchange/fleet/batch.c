@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A batch's file: "CSBATCH1", spool, sequence and number of parts; each part its texts, then its table as a
- * profile file (store/FORMAT.md); last a checksum of all before it. */
+/* A batch's file: "CSBATCH1", spool, sequence and number of parts. Each part its texts, then its table as a
+ * profile file (store/FORMAT.md). Last a checksum of all before it. */
 #include "exchange/fleet/batch.h"
 #include "store/profile.h"
 

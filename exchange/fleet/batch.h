@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Batches of new samples, and the server they go to.
  *
- * Files of this room:
+ * Files of this module:
  *   batch                a batch as bytes
  *   spool                batches that wait
  *   collect              what is new in a store becomes batches
@@ -23,10 +23,10 @@
  *      cs_fleet_spool_each(spool, send, arg, &err);            // a batch for which `send` returns 0 is done
  *
  * Invariants: counts of a store only grow, so a batch is the difference between a profile and what earlier
- * batches held of it. A batch and that knowledge change together: the batch's file comes first, and opening a
- * spool brings the knowledge up to the last batch, so that a crash between the two neither loses nor repeats
- * a count. Batches are numbered in order, and a number is never used again. The spool is bounded because a
- * store keeps what is in no batch yet: at the bound no new batch is made, later ones cover more time.
+ * batches held of it. A batch and that knowledge change together. The batch's file comes first, and opening a
+ * spool brings the knowledge up to the last batch. So a crash between the two neither loses nor repeats a
+ * count. Batches are numbered in order, and a number is never used again. The spool is bounded because a
+ * store keeps what is in no batch yet. At the bound no new batch is made, and later ones cover more time.
  *
  * A lock file keeps others out. Profiles of points only. Depends on store/ and image/code.h.
  */

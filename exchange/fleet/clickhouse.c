@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions and answers, the tables, and what a new spool is told of what the server has. Answers are JSON. */
+/* Questions and answers, the tables, and what a new spool learns about the contents of the server. Answers are
+ * JSON. */
 #include "exchange/fleet/clickhouse_internal.h"
 #include "exchange/fleet/http.h"
 #include "store/base/bytes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is new in a store becomes batches. A profile whose file has the time and size that were noted has nothing new;
- * of the others the difference to what is known goes into the batch, and the knowledge is written after the batch. */
+/* What is new in a store becomes batches. A profile whose file has the noted time and size has nothing new. For the
+ * others the difference to what is known goes into the batch, and the knowledge is written after the batch. */
 #include "exchange/fleet/spool_internal.h"
 #include "image/code.h"
 #include "store/base/array.h"
@@ -156,9 +156,7 @@ static int collect_changed(struct collecting *c, const struct cs_store_profile_r
                            struct cs_fleet_sent *k, const struct stat *st)
 {
     struct cs_table *now = NULL, *changed = cs_table_open(&cs_schema_batch);
-    struct cs_store_profile_ref file = *ref;
-    file.bytes = NULL; /* what the catalogue holds of it is older than `st` */
-    int rc = changed ? cs_store_load(&file, &now, c->err) : cs_fleet_spool_no_memory(c->err);
+    int rc = changed ? cs_store_load(ref, &now, c->err) : cs_fleet_spool_no_memory(c->err);
     if (rc == 0)
         rc = code_of(c, ref->image);
     if (rc == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A receiver of OpenTelemetry's profiles by OTLP/HTTP: an OpenTelemetry collector, or what speaks as it does.
- * A message is POSTed as binary protobuf, gzip'd unless asked otherwise. Nothing is sent twice where the
- * receiver took it, in part too; what it can't take now (429, 502, 503, 504, no connection) may be tried again.
+/* A receiver of OpenTelemetry's profiles by OTLP/HTTP: an OpenTelemetry collector, or what speaks as it does. A
+ * message is POSTed as binary protobuf, gzip'd unless asked otherwise. Nothing is sent twice where the receiver
+ * took it, in part too. What it can't take now (429, 502, 503, 504, no connection) may be tried again.
  *
  *      cs_otlp_receiver_open("http://collector:4318", getenv("OTEL_EXPORTER_OTLP_HEADERS"), &r, &err);
  *      cs_otlp_receiver_send(r, message, n, &answer, &err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which epochs of a store one receiver has: STORE/.fleet/otlp-<hash of its name>, a name a line. Written anew,
- * whole, after each epoch that went; so one that went while this process was killed goes again. One process
- * at a time: another one waits. */
+/* Which epochs of a store one receiver has: STORE/.fleet/otlp-<hash of its name>, a name a line. Written
+ * again, whole, after each epoch that went. So one that went while this process was killed goes again. One
+ * process at a time: another one waits. */
 #ifndef CS_EXCHANGE_FLEET_OTLP_SENT_H
 #define CS_EXCHANGE_FLEET_OTLP_SENT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a spool's batches held of one profile so far: the file SPOOL/known/<epoch>/<hash of image, event and
- * label> has the last batch's sequence, the profile file's time and size then, and the points. For
- * spool.c alone. */
+/* What a spool's batches held of one profile so far. The file is SPOOL/known/<epoch>/<hash of image, event
+ * and label>. It has the last batch's sequence, the profile file's time and size then, and the points. Only
+ * for spool.c. */
 #ifndef CS_EXCHANGE_FLEET_SENT_H
 #define CS_EXCHANGE_FLEET_SENT_H
 

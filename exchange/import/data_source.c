@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* union perf_mem_data_src, from bit 0: operation (5 bits), level as a set (14), snoop (5), lock (2), TLB (7), level as a
- * number (4), remote (1). Newer kernels fill the number, older ones the set alone. */
+/* Layout of union perf_mem_data_src from bit 0, [bits]: operation [5], level set [14], snoop [5],
+ * lock [2], TLB [7], level number [4], remote [1]. Newer kernels fill the number, older ones only the set. */
 #include "exchange/import/data_source.h"
 
 const char *cs_data_source_op(uint64_t source)

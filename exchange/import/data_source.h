@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a processor told of one access to memory (Intel's PEBS with load latency, AMD's IBS, Arm's SPE), from the bits of union
- * perf_mem_data_src (linux/perf_event.h) to the words of cs_schema_accesses. Pure. */
+/* What a processor recorded about one access to memory (Intel's PEBS with load latency, AMD's IBS, Arm's SPE). It goes
+ * from the bits of union perf_mem_data_src (linux/perf_event.h) to the words of cs_schema_accesses. Pure. */
 #ifndef CS_EXCHANGE_IMPORT_DATA_SOURCE_H
 #define CS_EXCHANGE_IMPORT_DATA_SOURCE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other tools' recordings into a store.
  *
- * Files of this room:
+ * Files of this module:
  *   import             what the caller sees
  *   perfdata           header, features, order by time
  *   perfdata_frames    bytes into records

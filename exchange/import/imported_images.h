@@ -2,7 +2,8 @@
 /* Images of a recording and what was counted in each, until all has been read and the store takes it.
  *
  * Branch stacks (LBR) become two profiles: "lbr-edges" (taken branches) and "lbr-ranges" (straight runs between the
- * target of one branch and the next branch), from which edges that fall through follow once the code is decoded. */
+ * target of one branch and the next branch). Edges that fall through follow from the ranges once the code is
+ * decoded. */
 #ifndef CS_EXCHANGE_IMPORT_IMPORTED_IMAGES_H
 #define CS_EXCHANGE_IMPORT_IMPORTED_IMAGES_H
 

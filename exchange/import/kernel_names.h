@@ -8,7 +8,7 @@
  *   vmlinux-RELEASE, System.map-RELEASE in the places where distributions put them; vmlinux must have the
  *                                     build-id, a System.map has none: the release is all there is
  *
- * Modules are named by the same boot's list alone: elsewhere nobody knows where they lay. */
+ * Only the same boot's list names modules: elsewhere nobody knows where they lay. */
 #ifndef CS_EXCHANGE_IMPORT_KERNEL_NAMES_H
 #define CS_EXCHANGE_IMPORT_KERNEL_NAMES_H
 

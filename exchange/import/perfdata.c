@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf.data from its header or pipe on: features, what each record is for, and the order by time.
  *
- * Order: perf writes the buffers of all CPUs one after the other and a FINISHED_ROUND after each turn. What
- * is older than the newest record of the round before the last mark can't be preceded by anything still to
- * come (perf's ordered-events rule), so a heap of two rounds is all that is kept. Files without times pass
- * straight through. */
+ * Order: perf writes the buffers of all CPUs one after the other and a FINISHED_ROUND after each turn.
+ * Nothing to come precedes what is older than the newest record of the round before the last mark (perf's
+ * ordered-events rule). So a heap of two rounds is all that is kept. Files without times pass straight
+ * through. */
 #include "exchange/import/perfdata_internal.h"
 #include "store/base/array.h"
 

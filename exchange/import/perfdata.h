@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads perf.data files, in file and in pipe mode, of either byte order, from perf 3.2 on, as a stream of
- * records in time order. Format: the kernel's include/uapi/linux/perf_event.h and tools/perf's
- * perf.data-file-format.txt.
+/* Reads perf.data files as a stream of records in time order. They may be in file and in pipe mode, of
+ * either byte order, from perf 3.2 on. Format: the kernel's include/uapi/linux/perf_event.h and
+ * tools/perf's perf.data-file-format.txt.
  *
- * Nothing in a file is trusted: every length is checked, unknown records are counted and skipped, and a file
+ * Nothing in a file is trusted. Every length is checked, unknown records are counted and skipped, and a file
  * that can't be right is refused with one sentence. Memory: the records between two "finished round" marks
  * (bounded by CS_PERFDATA_QUEUE_BYTES, after which the oldest go first), never the file.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of a perf.data file: attributes of any size (what lies behind the known fields is ignored), their
- * names, the ids that tie samples to them, and the build-ids that the file lists. */
+/* Events of a perf.data file: attributes of any size, their names, the ids that tie samples to them, and
+ * the listed build-ids. Attributes after the known fields are ignored. */
 #include "exchange/import/perfdata_internal.h"
 #include "store/base/array.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records are replayed in time order against the address spaces that they build; samples are summed in tables
+/* Records are replayed in time order against the address spaces that they build. Samples are summed in tables
  * (imported_images.h) and merged when the file has been read to its end. */
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/data_source.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of code without a file for a recording: perf-PID.map and jit-PID.dump, beside the recording, or where the processes
- * left them if it was made here. Files that anybody could have left there must be ours or root's, as perf has it. One owner. */
+/* Names of code without a file for a recording: perf-PID.map and jit-PID.dump. They are next to the recording, or where
+ * the processes left them if it was made here. Files that anybody could have left there must be ours or root's, as perf
+ * has it. One owner. */
 #ifndef CS_EXCHANGE_IMPORT_RECORDED_JIT_H
 #define CS_EXCHANGE_IMPORT_RECORDED_JIT_H
 

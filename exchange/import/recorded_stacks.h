@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chains of a recording that holds copies of stacks (perf record --call-graph dwarf): unwound by the frame tables of the images that
- * ran, where they are still here (image/unwind/unwind.h), elsewhere by frame pointers. One owner, not thread-safe.
+/* Chains of a recording that holds copies of stacks (perf record --call-graph dwarf). They are unwound by the frame
+ * tables of the images that ran, where these are still here (image/unwind/unwind.h), elsewhere by frame pointers. One
+ * owner, not thread-safe.
  *
  *     struct cs_recorded_stacks *stacks = cs_recorded_stacks_open(spaces, images);
  *     if (record.stack) n = cs_recorded_stacks_chain(stacks, &record, machine, &chain);   // else record.chain as it is

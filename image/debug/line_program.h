@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The row of a DWARF line table that holds one address, found by running the line program until it passes
- * that address: no table is built and sorted, which takes libdw seven times as long even in small units
- * (bench/run image-readers; the rows are the same). For few questions; who asks often lets libdw build it.
- * DWARF 2 to 5, 32-bit format, little-endian; anything
- * else, and whatever is damaged, is not found. Internal to lines.c; pure. */
+ * that address. No table is built and sorted, which takes libdw seven times as long even in small units.
+ * `bench/run image-readers` shows that the rows are the same. For few questions; who asks often lets libdw
+ * build it. DWARF 2 to 5, 32-bit format, little-endian; anything else, and whatever is damaged, is not
+ * found. Internal to lines.c; pure. */
 #ifndef CS_IMAGE_DEBUG_LINE_PROGRAM_H
 #define CS_IMAGE_DEBUG_LINE_PROGRAM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A unit's scopes (functions and inlined calls) become nested ranges, so that the chain at an address is a
- * walk up the parents. libdw's own dwarf_getscopes walks the unit's tree for each question. */
+ * walk up the parents. The function dwarf_getscopes of libdw walks the unit's tree for each question. */
 #include "image/debug/lines.h"
 #include "image/debug/inflated.h"
 #include "image/debug/line_program.h"

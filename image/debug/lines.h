@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the compiler left of the source in an image. Here: DWARF, source lines and inlined calls. Internal to image/: others
- * use cs_image_frames_at.
+/* What the compiler left of the source in an image. Here: DWARF, source lines and inlined calls. Internal to
+ * image/: others use cs_image_frames_at.
  *
- * Files of this room:
+ * Files of this module:
  *   frame           one level of inlining: function, file, line
  *   inflated        debug sections compressed by zstd
  *   line_program    the line of one address, without the whole table
@@ -10,7 +10,7 @@
  *   made_lines      source lines of JIT code that was kept
  *   tag_points      the compiler plugin's table of tags
  *
- * Units are indexed by address on the first question; a unit's tree of functions is walked once, when the
+ * Units are indexed by address on the first question. A unit's tree of functions is walked once, when the
  * first address in it is asked for. */
 #ifndef CS_IMAGE_DEBUG_LINES_H
 #define CS_IMAGE_DEBUG_LINES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of tag points that the compiler plugin left in an ELF file (signals/plugin/point.h): which method
- * or loop the tag written at an offset names. The sections are read from the file, else from its separate
- * debug file; both are believed only within their bounds.
+/* The table of tag points that the compiler plugin left in an ELF file (signals/plugin/point.h). It says
+ * which method or loop the tag written at an offset names. The sections are read from the file, else from its
+ * separate debug file; both are believed only within their bounds.
  *
  * A *region* is a method outside its loops, or one loop. It has several points (entry, back from calls); the
  * one with the lowest offset stands for all of them. */

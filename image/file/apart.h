@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Work on a file that strangers wrote, apart from us: in a child process without rights (give_up_rights.h), bounded in bytes and
- * CPU time. What a file can make its reader do it does there: our memory doesn't grow with it, and who takes the child over has
- * nothing. One owner.
+/* Work on a file that strangers wrote, apart from us: in a child process without rights (give_up_rights.h), bounded in
+ * bytes and CPU time. Whatever a file can make its reader do, it does there. Our memory doesn't grow with it, and an
+ * attacker who takes the child over has nothing. One owner.
  *
  * What it answers is a stranger's word: its owner looks whether it fits together. */
 #ifndef CS_IMAGE_FILE_APART_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where else an image or its debug information may lie: by build-id under /usr/lib/debug (and in the folder
- * named by CYCLESCOPE_DEBUG_PATH), by .gnu_debuglink (the file only counts when its build-id, else the link's
- * checksum fits), what a debuginfod server had, and the xz-compressed symbol table .gnu_debugdata.
+/* Where else an image or its debug information may be. It may be found by build-id under /usr/lib/debug (and
+ * in the folder named by CYCLESCOPE_DEBUG_PATH), or by .gnu_debuglink. There the file only counts when its
+ * build-id, else the link's checksum fits. Other places are a debuginfod server's files and the xz-compressed
+ * symbol table .gnu_debugdata.
  *
- * libdwfl does this too, but only inside a module with a symbol table of its own: our cached lists of
- * procedures name them by their place in the file that is mapped here, and say which table told. */
+ * The library libdwfl does this too, but only inside a module with a symbol table of its own. Our cached
+ * lists of procedures name them by their place in the mapped file, and say which table named them. */
 #include "image/file/elf.h"
 
 #include <elfutils/libdwelf.h>

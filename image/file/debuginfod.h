@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Executables and debug files that only a debuginfod server still has: asked for by build-id, and kept.
  *
- * Nobody is asked unless DEBUGINFOD_URLS names a server, and only by cs_debuginfod_ask: opening an image looks at what is kept.
- * debuginfod-find asks, as a child with bounds of bytes, memory and time, in a folder that goes with it. What it brings is a
- * stranger's word: it is kept only where it is an ELF file of that build-id, and read as every image is.
+ * Nobody is asked unless DEBUGINFOD_URLS names a server, and only by cs_debuginfod_ask. Opening an image looks only at
+ * what is kept. The program debuginfod-find asks, as a child with bounds of bytes, memory and time, in a folder that
+ * goes with it. What it brings is a stranger's word. It is kept only where it is an ELF file of that build-id, and read
+ * as every image is.
  *
- * Kept in the user's cache (store/base/cache.h), of which the longest unused go beyond CS_DEBUGINFOD_KEPT_MAX. What nobody had isn't
- * asked for again for ten minutes. One thread. */
+ * Kept in the user's cache (store/base/cache.h), of which the longest unused go beyond CS_DEBUGINFOD_KEPT_MAX. What
+ * nobody had isn't asked for again for ten minutes. One thread. */
 #ifndef CS_IMAGE_FILE_DEBUGINFOD_H
 #define CS_IMAGE_FILE_DEBUGINFOD_H
 

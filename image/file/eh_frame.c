@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* LSB core, exception frames. libdw takes the records apart; the start and the size of a procedure in a
+/* LSB core, exception frames. libdw takes the records apart. The start and the size of a procedure in a
  * description are encoded as the CIE's augmentation 'R' says, which it leaves to us. */
 #include "image/file/eh_frame.h"
 #include "image/file/dwarf_reader.h"

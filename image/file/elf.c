@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every offset and size that comes from the file is checked against the file before it is used; libelf is
- * trusted with headers and symbol entries only. */
+/* Every offset and size that comes from the file is checked against the file before it is used. Only headers and symbol
+ * entries are left to libelf. */
 #include "image/file/elf.h"
 #include "image/file/made_sections.h"
 #include "image/file/segments.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file behind an image: found, opened, told apart, read within its bounds. Here: an ELF file, copied or mapped; what the rest
- * of image/ needs of libelf. Internal to image/, but for debuginfod, identity and segments.
+/* The file behind an image: found, opened, identified, read within its bounds. Here: an ELF file, copied or mapped;
+ * what the rest of image/ needs of libelf. Internal to image/, but for debuginfod, identity and segments.
  *
- * Files of this room:
+ * Files of this module:
  *   apart            work on a file in a child without rights
  *   debug_file       where else an image or its debug information lies
  *   debuginfod       files that only a server still has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* credentials(7), capabilities(7), seccomp(2). The user is changed by system calls alone: the C library's functions would tell
- * threads that a forked process doesn't have. */
+/* credentials(7), capabilities(7), seccomp(2). The user is changed only by system calls: the C library's functions
+ * would notify threads that a forked process doesn't have. */
 #include "image/file/give_up_rights.h"
 #include "store/base/unused_user.h"
 

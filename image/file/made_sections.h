@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files without section headers (sstrip, packers, images dumped from memory): the loader needs segments only, and they say where
- * code, exported names and frame descriptions lie. Those become sections here, so that all else reads them as ever. */
+/* Files without section headers: sstrip, packers, images dumped from memory. The loader needs segments only, and they
+ * say where code, exported names and frame descriptions lie. Those become sections here, so that all else reads them as
+ * ever. */
 #ifndef CS_IMAGE_FILE_MADE_SECTIONS_H
 #define CS_IMAGE_FILE_MADE_SECTIONS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sorted by (low up, high down) a range comes after all ranges around it, so one pass with a stack of open
+/* Sorted by (low up, high down) a range comes after all ranges around it. So one pass with a stack of open
  * ranges links each to its parent. */
 #include "image/file/ranges.h"
 #include "store/base/array.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Nested address ranges: which is the innermost one around an address? Symbols nest (aliases, entry points
- * inside a routine), so do inlined calls. Ranges may come in any order and may overlap badly (damaged files):
- * a range that straddles the end of the one around it is cut there, empty ones are dropped.
+ * inside a routine), so do inlined calls. Ranges may come in any order and may overlap badly (damaged files).
+ * A range that straddles the end of the one around it is cut there, empty ones are dropped.
  *
  * Internal to image/. Cost: O(n log n) to sort once, O(log n + depth) to find. */
 #ifndef CS_IMAGE_FILE_RANGES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Read by hand and not by libelf, which believes a file's counts: up to 4,294,967,295 program headers, and sections or notes of
- * as many gigabytes as a file with holes says it has. Here no count, and no size, is more than a constant. */
+/* Read by hand and not by libelf, which believes a file's counts. They may be 4,294,967,295 program headers, and
+ * sections or notes of as many gigabytes as a file with holes says it has. Here no count, and no size, is more than a
+ * constant. */
 #include "image/file/segments.h"
 
 #include <elf.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames of interpreted programs, read from the interpreter's own structures in a process's memory, and merged with native chains.
+/* Frames of interpreted programs, read from the interpreter's own structures in a process's memory, and merged with
+ * native chains.
  *
- * Files of this room:
+ * Files of this module:
  *   interpreter        finds the interpreter of an image; merges
  *   lua                Lua's loop and names; its frames are taken by the handler of samples alone
  *   lua_offsets        where Lua keeps what
@@ -15,9 +16,9 @@
  *         cs_interpreter_name(python, &frames[0], &name);          // "Store.get", "store.py", 17
  *     }
  *
- * An interpreter is one file with a struct cs_interpreter_kind, and a table of offsets by version. What is read is hostile: every
- * loop has a bound, every pointer is an address to ask for, nothing else. The process may run meanwhile; who wants a chain that
- * fits together stops the thread. Any thread, one owner a cs_interpreter. */
+ * An interpreter is one file with a struct cs_interpreter_kind, and a table of offsets by version. What is read is
+ * hostile: every loop has a bound, every pointer is an address to ask for, nothing else. The process may run meanwhile.
+ * A caller that needs a consistent chain stops the thread. Any thread, one owner a cs_interpreter. */
 #ifndef CS_IMAGE_INTERPRETER_INTERPRETER_H
 #define CS_IMAGE_INTERPRETER_INTERPRETER_H
 

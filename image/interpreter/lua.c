@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lua 5.4 (from 5.4.2 on). There is no list of threads to start from: a Lua thread (lua_State) is known only to the C code that runs
- * it, so frames are taken where a native chain is at hand (sampler/chains/lua.bpf.h). The loop, luaV_execute, has no exported name:
- * it is the largest procedure that lua_callk reaches in three direct calls, and several times as large as all others.
+/* Lua 5.4 (from 5.4.2 on). There is no list of threads to start from: a Lua thread (lua_State) is known only to the C
+ * code that runs it. So frames are taken where a native chain is at hand (sampler/chains/lua.bpf.h). The loop,
+ * luaV_execute, has no exported name. It is the largest procedure that lua_callk reaches in three direct calls, and
+ * several times as large as all others.
  *
- * A function of Lua has no name. What it is called by is what its caller's instructions say, as in debug.getinfo, so two functions
- * are told apart by where they are defined. lopcodes.h, lobject.h, ldebug.c. */
+ * A function of Lua has no name. A function's name is what its caller's instructions say, as in debug.getinfo, so two
+ * functions are distinguished by where they are defined. See lopcodes.h, lobject.h, ldebug.c. */
 #include "image/file/eh_frame.h"
 #include "image/file/elf.h"
 #include "image/interpreter/interpreter.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CPython 3.11 and later. From 3.13 on an interpreter tells where it keeps what (_Py_DebugOffsets, at the beginning of _PyRuntime, also
- * in the file), and what is told is believed if it fits together. A thread's frames are a list of _PyInterpreterFrame, innermost first. One run of the native loop serves
- * several of them: it began with the one that says so (3.11: is_entry), or in front of a frame without code that lies on the C
- * stack (from 3.12 on). Lines are in co_linetable: CPython's Objects/locations.md (PEP 626, PEP 657). */
+/* CPython 3.11 and later. From 3.13 on an interpreter has a table of where it keeps what: _Py_DebugOffsets, at the
+ * beginning of _PyRuntime, also in the file. The table is believed if it fits together. A thread's frames are a list of
+ * _PyInterpreterFrame, innermost first. One run of the native loop serves several of them. It began with the frame that
+ * says so (3.11: is_entry). From 3.12 on it began with the one before a frame without code that lies on the C stack.
+ * Lines are in co_linetable: CPython's Objects/locations.md (PEP 626, PEP 657). */
 #include "image/interpreter/interpreter.h"
 #include "image/interpreter/python_offsets.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where CPython keeps what, in bytes. Plain structs, so that a reader in the kernel may share them. From the headers of each version
- * (Include/internal/pycore_*.h, Include/cpython/code.h), on 64-bit machines; tests/integration/python_frames.sh holds them against
- * running interpreters. */
+/* Where CPython keeps what, in bytes. Plain structs, so that a reader in the kernel may share them. From the headers of
+ * each version (Include/internal/pycore_*.h, Include/cpython/code.h), on 64-bit machines. The test
+ * tests/integration/python_frames.sh checks them against running interpreters. */
 #ifndef CS_IMAGE_INTERPRETER_PYTHON_OFFSETS_H
 #define CS_IMAGE_INTERPRETER_PYTHON_OFFSETS_H
 

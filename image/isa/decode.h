@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One machine instruction, decoded: a small interface over Zydis (x86-64), capstone (AArch64) and a decoder of
- * ours (RISC-V), so that no other file needs to know their structures. Needs nothing of ours; pure, thread-safe.
- * Flow alone costs about 0.2 µs an instruction on x86-64 and a few ns on AArch64, operands 0.4 µs and 1 µs or
- * more.
+ * ours (RISC-V). No other file needs to know their structures. Needs nothing of ours; pure, thread-safe. Flow
+ * without operands costs about 0.2 µs an instruction on x86-64 and a few ns on AArch64. Operands cost 0.4 µs and
+ * 1 µs or more.
  *
- * Files of this room:
+ * Files of this module:
  *   decode               one instruction: where control goes, what it reads and writes, its text
  *   decode_aarch64       the same for AArch64
  *   decode_internal      what each instruction set has behind decode

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* AArch64. Where control goes is read off the encoding itself (Arm ARM C4.1.66, "Branches, Exception
- * Generating and System instructions"): every word is four bytes and the group is small, so that an
- * instruction newer than the library (pointer authentication, SVE) never breaks a control-flow graph.
- * Operands and text are capstone's; what it doesn't know has no operands and prints as its word. */
+/* AArch64. Where control goes is read from the encoding itself (Arm ARM C4.1.66, "Branches, Exception
+ * Generating and System instructions"). Every word is four bytes and the group is small. So an instruction
+ * newer than the library (pointer authentication, SVE) never breaks a control-flow graph. Operands and text
+ * are capstone's; what it doesn't know has no operands and prints as its word. */
 #include "image/isa/decode_internal.h"
 
 #include <capstone/capstone.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RISC-V, rv64gc. A compressed instruction is read as the one of four bytes that it stands for (Unprivileged ISA, "C"), so
- * that all else has one form to know. Ours, since Debian 12's capstone knows no RISC-V. What is longer than four bytes, or
- * reserved, doesn't decode; what belongs to extensions unknown here goes on with the next and has no operands. */
+/* RISC-V, rv64gc. A compressed instruction is read as the instruction of four bytes that it abbreviates (Unprivileged
+ * ISA, "C"). So the rest of the code has one form to know. Ours, since Debian 12's capstone knows no RISC-V. What is
+ * longer than four bytes, or reserved, doesn't decode. What belongs to extensions unknown here goes on with the next
+ * and has no operands. */
 #include "image/isa/decode_internal.h"
 
 #include <string.h>

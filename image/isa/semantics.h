@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one instruction is to the machine model and to the culprit rules: its kind, the registers it reads and
- * writes, its memory operand; and its text as llvm-mca takes it, for those few that are scheduled. Pure; any thread.
- * Depends on decode.h. */
+ * writes, its memory operand. For those few that are scheduled there is also its text as llvm-mca takes it. Pure;
+ * any thread. Depends on decode.h. */
 #ifndef CS_IMAGE_ISA_SEMANTICS_H
 #define CS_IMAGE_ISA_SEMANTICS_H
 

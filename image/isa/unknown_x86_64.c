@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions that are newer than the decoder. What follows their prefix has had one form since VEX came (Intel's manual, volume 2,
- * 2.3 and 2.7): opcode, ModRM, SIB, displacement, and in some maps a byte: so the next instruction is found, where it would
- * else be taken for a branch that nobody wrote. */
+/* Instructions that are newer than the decoder. What follows their prefix has had one form since VEX came: opcode,
+ * ModRM, SIB, displacement, and in some maps a byte. Source: Intel's manual, volume 2, 2.3 and 2.7. So the next
+ * instruction is found. Otherwise it would be taken for a branch that nobody wrote. */
 #include "image/isa/decode_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A list of kernel symbols, line by line: /proc/kallsyms of the running kernel with its modules and BPF programs,
- * a copy that perf kept, or a System.map. Any thread. */
+/* A list of kernel symbols, line by line. It is /proc/kallsyms of the running kernel with its modules and BPF
+ * programs, a copy that perf kept, or a System.map. Any thread. */
 #ifndef CS_IMAGE_PROCEDURES_KALLSYMS_H
 #define CS_IMAGE_PROCEDURES_KALLSYMS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A PLT stub is recognised by how it reads its slot, `jmp *slot(%rip)` or `adrp x16; ldr x17`, whatever the
- * linker and the flavour of PLT (.plt, .plt.sec, .plt.got); the slot's relocation has the name. */
+/* A PLT stub is recognised by how it reads its slot, `jmp *slot(%rip)` or `adrp x16; ldr x17`. The linker
+ * and the flavour of PLT (.plt, .plt.sec, .plt.got) don't matter. The slot's relocation has the name. */
 #include "image/procedures/plt.h"
 #include "store/base/array.h"
 

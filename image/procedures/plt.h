@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Dynamic relocations of an image: what a GOT slot or a PLT stub reaches, what value a slot of a
- * position-independent jump table gets at load time. Internal to image/; read once, O(log n) to ask.
- * x86-64, AArch64 and RISC-V. */
+/* Dynamic relocations of an image. They give the target of a GOT slot or a PLT stub, and the loaded value of a slot
+ * of a position-independent jump table. Internal to image/; read once, O(log n) to ask. x86-64, AArch64 and RISC-V.
+ */
 #ifndef CS_IMAGE_PROCEDURES_PLT_H
 #define CS_IMAGE_PROCEDURES_PLT_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of an image's procedures, kept from one command to the next as entries of store/base/cache.h: reading it
- * out of symbols and frame descriptions takes milliseconds an image, looking it up here microseconds.
- * Internal to image/: procedures.c asks, nobody else.
+/* The list of an image's procedures, kept from one command to the next as entries of store/base/cache.h. Reading it
+ * out of symbols and frame descriptions takes milliseconds an image, looking it up here microseconds. Internal to
+ * image/: procedures.c asks, nobody else.
  *
  * An entry holds for one image file and one debug file: its key has build-id, sizes and times of change.
- * Every index is checked when it is used. No failure is worth a word: the list is read anew then. */
+ * Every index is checked when it is used. No failure is worth a word: the list is read again then. */
 #ifndef CS_IMAGE_PROCEDURES_PROCEDURE_CACHE_H
 #define CS_IMAGE_PROCEDURES_PROCEDURE_CACHE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of an image's procedures, from whatever tells: symbols, exported names, the mini symbol table, PLT
- * stubs, frame descriptions, bare sections, names kept by the store. Internal to image/: others use
+/* The list of an image's procedures, from any source: symbols, exported names, mini symbol table, PLT
+ * stubs, frame descriptions, bare sections, the store. Internal to image/: others use
  * image/code.h.
  *
- * Files of this room:
+ * Files of this module:
  *   entries             where code begins that nothing names
  *   go_table            Go's own table of functions
  *   kallsyms            a list of kernel symbols

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A row where the rule changes, and one where a block begins: an image of 100 MB of code has few thousand different rules and some
- * four million rows. Linear but for the look-up of a rule by hash. */
+/* There is a row where the rule changes, and one where a block begins. An image of 100 MB of code has few thousand
+ * different rules and some four million rows. Linear but for the look-up of a rule by hash. */
 #include "image/unwind/build.h"
 
 #include "store/base/array.h"

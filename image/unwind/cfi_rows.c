@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An interpreter of our own, because libdw tells the rule of one address and runs a description from its beginning for each: quadratic
- * in a description, which a hostile file makes as long as it likes. Here all rows of an image come from one run of each description,
- * and the runs have a bound. It takes a half to a third of libdw's time as well (bench/chains-start). libdw still takes the records
- * apart, and is what the tests compare with, row by row.
+/* An interpreter of our own, because libdw gives the rule of one address and runs a description from its beginning for
+ * each. That is quadratic in a description, which a hostile file makes as long as it likes. Here all rows of an image
+ * come from one run of each description, and the runs have a bound. It takes a half to a third of libdw's time as well
+ * (bench/chains-start). The library libdw still parses the records, and is what the tests compare with, row by row.
  *
  * Expressions aren't evaluated but recognised: those of a PLT, of a realigned stack, and of a signal's frame. */
 #include "image/unwind/cfi_rows.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs the instructions of a frame description (DWARF 5 section 6.4.2; AArch64: DWARF for the Arm 64-bit Architecture, section 4.8)
- * and tells the rule of each stretch of code, as rows.h has them. Only CFA, return address and the registers that a CFA is
- * made of are followed. Internal to image/unwind/. */
+/* Runs the instructions of a frame description and gives the rule of each stretch of code, as rows.h has them. DWARF 5
+ * section 6.4.2; AArch64: DWARF for the Arm 64-bit Architecture, section 4.8. Only CFA, return address and the
+ * registers that a CFA is made of are followed. Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_CFI_ROWS_H
 #define CS_IMAGE_UNWIND_CFI_ROWS_H
 

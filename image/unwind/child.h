@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables made by a child process without rights (image/file/apart.h): reading a hundred megabytes takes memory and a second, a
- * compressed section may become a gigabyte, and what is read is whatever a profiled process has mapped. Its owner may wait, and how
- * long is the owner's to bound. cs_apart_wait waits, cs_apart_end stops it. One owner.
+/* Unwind tables made by a child process without rights (image/file/apart.h). Reading a hundred megabytes takes memory
+ * and a second, and a compressed section may become a gigabyte. The input is whatever a profiled process has mapped.
+ * Its owner may wait, and how long is the owner's to bound. cs_apart_wait waits, cs_apart_end stops it. One owner.
  *
  * What it makes is a stranger's word: cs_unwind_child_done looks whether the table is whole. */
 #ifndef CS_IMAGE_UNWIND_CHILD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Descriptions are gathered from .eh_frame and .debug_frame, sorted by address, and run in that order, each up to where the next
- * begins: so an address has one rule, whatever a damaged file says, and that of .eh_frame where both speak. What lies between them
- * is filled by what is known without descriptions.
+/* Descriptions are gathered from .eh_frame and .debug_frame, sorted by address, and run in that order, each up to where
+ * the next begins. So an address has one rule, whatever a damaged file says. It is that of .eh_frame where both have
+ * one. What lies between them is filled by what is known without descriptions.
  *
  * Bounds: memory and time are linear in the sections' bytes and in the bytes of code that the file holds. */
 #include "image/unwind/cfi_rows.h"

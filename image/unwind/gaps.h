@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of code that no description speaks of: stubs of a linker that doesn't describe them, a signal's return code, the
- * program's entry, Go's functions. Internal to image/unwind/. */
+/* What is known about code without descriptions. It may be stubs of a linker that doesn't describe them, a signal's
+ * return code, the program's entry, or Go's functions. Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_GAPS_H
 #define CS_IMAGE_UNWIND_GAPS_H
 

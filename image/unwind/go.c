@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A function whose flags say that it writes SP may change stacks: there the caller's frame pointer leads on. Three of the runtime's
- * begin on the scheduler's stack anew, as its own unwinder sees it too. The frame pointer is
- * saved just below the return address (x86-64) or below SP (AArch64), by all that have a frame.
- * Each fill looks at the functions from its start on: linear in their number and steps. */
+/* A function whose flags say that it writes SP may change stacks: there the caller's frame pointer leads on. Three of
+ * the runtime's functions begin a new chain on the scheduler's stack, as its own unwinder sees it too. The frame
+ * pointer is saved just below the return address (x86-64) or below SP (AArch64), by all that have a frame. Each fill
+ * looks at the functions from its start on: linear in their number and steps. */
 #include "image/unwind/go.h"
 
 #include "image/file/dwarf_reader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How to get from a frame to its caller, for each address of an image: what a searcher in the kernel and one in user space share.
- * Plain structs only; C and BPF C. unwind.h makes such tables, step.c is the reference for what is said here.
+/* How to get from a frame to its caller, for each address of an image. A searcher in the kernel and one in user space
+ * share it. Plain structs only; C and BPF C. unwind.h makes such tables, step.c is the reference for what is said here.
  *
  *     table = header | first[n_blocks + 1] | rows[n_rows] | rules[n_rules]        one piece of memory, 8-byte aligned
  *
@@ -10,11 +10,11 @@
  *     the row is the last one of rows[first[block]] … rows[first[block + 1] - 1] with row.at <= (offset & (CS_UNWIND_BLOCK - 1));
  *     there is always one: a block's first row has at = 0. What differs is row.rule, an index into rules.
  *
- * Which PC: a leaf's (interrupted there, or interrupted by a signal) is looked up as it is, a return address minus 1, for a call
- * may be the last instruction of its function.
+ * Which PC: a leaf's (interrupted there, or interrupted by a signal) is looked up as it is. A return address is looked
+ * up minus 1, because a call may be the last instruction of its function.
  *
- * A step, from {PC, SP, FP, BX, and in a leaf all other registers} to the caller's. FP is rbp or x29; BX is rbx (AArch64: unused,
- * bx_at is 0). Offsets are bytes. `*(x)` is 8 bytes of the program's memory.
+ * A step, from {PC, SP, FP, BX, and in a leaf all other registers} to the caller's. FP is rbp or x29; BX is rbx
+ * (AArch64: unused, bx_at is 0). Offsets are bytes. `*(x)` is 8 bytes of the program's memory.
  *
  *  1. by rule.cfa
  *     CS_UNWIND_NONE           nothing is said here (no CFI). Guess by frame pointer: F = FP; F % 8 == 0, F >= SP; PC' = *(F + 8),
@@ -46,10 +46,11 @@
  *     CS_UNWIND_SAVED_AT_FP    FP' = *(FP + fp_at)                          (a realigned stack)
  *     CS_UNWIND_LOST           FP' isn't known; only a later step that needs it fails (CS_UNWIND_END_REGISTER)
  *  4. by rule.bx_at: 0 → BX' = BX; CS_UNWIND_BX_LOST → not known; else BX' = *(CFA + bx_at)
- *  5. SP' = CFA. It must be above SP (a leaf that has pushed nothing yet on AArch64: may be equal), else CS_UNWIND_END_STUCK
+ *  5. SP' = CFA. It must be above SP (a leaf that has pushed nothing yet on AArch64: may be equal), else
+ *     CS_UNWIND_END_STUCK
  *
- * Only rows of the step's own table are trusted by their maker; all else is the program's and hostile: a reader bounds depth and
- * checks first[] and rule against the sizes it loaded. */
+ * Only rows of the step's own table are trusted by their maker. All else is the program's and hostile. A reader bounds
+ * depth and checks first[] and rule against the sizes it loaded. */
 #ifndef CS_IMAGE_UNWIND_ROWS_H
 #define CS_IMAGE_UNWIND_ROWS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A step from a frame to its caller by a rule of rows.h, and whole chains: the reference for the kernel's side, and what
- * unwinds copies of stacks. Pure: registers and callbacks in, registers out; any thread. Memory and registers may be hostile: a
- * chain has a bound, and each step makes the stack shorter or ends it.
+/* A step from a frame to its caller by a rule of rows.h, and whole chains. It is the reference for the kernel's side,
+ * and it unwinds copies of stacks. Pure: registers and callbacks in, registers out; any thread. Memory and registers
+ * may be hostile: a chain has a bound, and each step makes the stack shorter or ends it.
  *
  *     struct cs_unwind_frame frame = {.leaf = true, .known = CS_UNWIND_KNOWS_ALL, .registers = {...}, .pc = ..., .sp = ...};
  *     uint64_t pcs[127];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code that is many copies of a short template: what runtimes make so that each function of theirs has an address of its own
- * (CPython's perf support). It has no unwind tables, and often no frame pointer, but all return addresses in it have the same
- * distance to the frame's beginning. Pure. */
+/* Code that is many copies of a short template. Runtimes make it so that each function of theirs has an address of its
+ * own (CPython's perf support). It has no unwind tables, and often no frame pointer, but all return addresses in it
+ * have the same distance to the frame's beginning. Pure. */
 #ifndef CS_IMAGE_UNWIND_TEMPLATE_H
 #define CS_IMAGE_UNWIND_TEMPLATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a frame to its caller.
  *
- * Files of this room:
+ * Files of this module:
  *   unwind           this header: the table of an image
  *   build            such a table, row after row
  *   cfi_rows         frame descriptions, run
@@ -14,9 +14,9 @@
  *   template         code that is many copies of a few instructions
  *   step             a step from a frame to its caller, whole chains
  *
- * The table of rows.h for an image: from .eh_frame, where it says nothing from .debug_frame (also compressed, also of a
- * debug file), and from what is known by rule: signal return code, Go's frame pointers. An image without any of these has a table
- * whose rows say CS_UNWIND_NONE. Kept on disk between commands (store/base/cache.h). Any thread.
+ * The table of rows.h for an image. It comes from .eh_frame, else from .debug_frame (also compressed, also of a debug
+ * file). Rules add signal return code and Go's frame pointers. An image without any of these has a table whose rows say
+ * CS_UNWIND_NONE. Kept on disk between commands (store/base/cache.h). Any thread.
  *
  *     struct cs_unwind *unwind;
  *     if (cs_unwind_open("/proc/42/root/usr/bin/python3", &unwind, &err) < 0) ...

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values of a tag that a log names as it names another one: points of one method or loop are one region.
- * Code addresses alone: a program's own values are different things even where their names are not. One
+ * Only code addresses: a program's own values are different things even where their names are not. One
  * owner; pure once opened. */
 #ifndef CS_OBSERVER_LOG_ALIASES_H
 #define CS_OBSERVER_LOG_ALIASES_H

@@ -8,15 +8,15 @@
  *          cs_observe_lengths_close(l);
  *      }
  *
- * A value begins and ends in the middle of the interval in which the tag changed. Where the observer wasn't
- * looking (it lost its CPU, wrote the log, a reading came late) a long value is cut more often than a short
- * one, so whole ones alone would make the distribution too short. So each value whose begin was seen counts with
- * what is known of it: its length, or two bounds, or a lower one; the distribution is the most likely one
- * (Kaplan and Meier 1958 where there are lower bounds only; Turnbull 1976). That asks that the observer's
- * absences know nothing of the tag.
+ * A value begins and ends in the middle of the interval in which the tag changed. Sometimes the observer wasn't
+ * looking: it lost its CPU, wrote the log, or a reading came late. Those gaps cut a long value more often than a
+ * short one, so whole values only would make the distribution too short. So each value whose begin was seen
+ * counts with what is known of it: its length, or two bounds, or a lower one. The distribution is the most
+ * likely one (Kaplan and Meier 1958 where there are lower bounds only; Turnbull 1976). That asks that the
+ * observer's absences know nothing of the tag.
  *
  * Where each thread's values only grow, as numbers of requests do, the same value after an absence is the same
- * stretch, and another one bounds its end; else it may have been away and back, and counts as far as it was
+ * stretch. Another value bounds its end. Otherwise it may have been away and back, and counts as far as it was
  * seen. A thread that doesn't run keeps its value: lengths are wall-clock time. Two passes over the file; memory
  * for the histograms and the bounds only. One owner. */
 #ifndef CS_OBSERVER_LOG_LENGTHS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing the sample log. A chunk is turned into columns of differences before it is compressed: most become
+/* Writing the sample log. A chunk is turned into columns of differences before it is compressed. Most become
  * small numbers, and zstd's fastest level is then both quick and dense. */
 #include "observer/log/log.h"
 

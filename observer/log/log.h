@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples in a file, played back, and aggregates in the store.
  *
- * Files of this room:
+ * Files of this module:
  *   log            writing the sample log
  *   log_read       reading it
  *   log_values     which values tags have in a log

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A log played back through the same judgement and the same sums as in the loop; every n-th sample alone
+/* A log played back through the same judgement and the same sums as in the loop. Every n-th sample alone
  * gives what an observer with an n times longer period would have seen (shim-2015 figure 1). */
 #ifndef CS_OBSERVER_LOG_REPLAY_H
 #define CS_OBSERVER_LOG_REPLAY_H

@@ -3,8 +3,8 @@
  * is a sum. Two profiles of the program's pseudo-image (CS_IMAGE_TAG):
  *
  *  - event "observed-cycles", points: the value of the first tag → TSC cycles under it. Values that are code
- *    addresses go to the image that they lie in instead, so that `prof` has interrupt samples and observed
- *    cycles of a procedure in one row. One "sample" is one cycle.
+ *    addresses go to the image that they lie in instead. So `prof` has interrupt samples and observed cycles
+ *    of a procedure in one row. One "sample" is one cycle.
  *  - event "observed", kind "observed": all of a sink. Rows are (what, of, value, bin) → number, cycles,
  *    events, squares; T is the tag's index, C the name of a counter:
  *

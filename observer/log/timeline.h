@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A log over time (shim-2015 figure 19): the stretch from `from` to `to` cut into equal buckets, each with
- * the time under the most frequent values of a tag and the rates of all counters.
+/* A log over time (shim-2015 figure 19). The stretch from `from` to `to` is cut into equal buckets. Each
+ * has the time under the most frequent values of a tag and the rates of all counters.
  *
  *      struct cs_observe_timeline *t;
  *      if (cs_observe_timeline_fold("FILE", &(struct cs_observe_timeline_options){.buckets = 200}, &t, NULL, &err) == 0) {
@@ -10,7 +10,7 @@
  *      }
  *
  * Times are cycles of the log's clock since its first sample. An interval between two samples gives each
- * bucket that it overlaps its part of the time, half to the tag at each of its ends; its rate counts in the
+ * bucket that it overlaps its part of the time, half to the tag at each of its ends. Its rate counts in the
  * bucket of its middle, if filtering kept it. Two passes over the file; memory for the buckets only. One
  * owner. Code addresses that the log names alike (points of one method or loop) are one value, the least of
  * them. */

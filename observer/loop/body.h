@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Body of all loop variants; included by variants.h alone, which expand it with constant shapes. Budget a
+/* Body of all loop variants. Only variants.h includes it, and expands it with constant shapes. Budget a
  * sample in TSC cycles, Zen 3: one rdtscp (about 40) at each end and before each counter, the loads, 12 for
  * aggregation. */
 #ifndef CS_OBSERVER_LOOP_BODY_H

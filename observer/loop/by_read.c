@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loop where counters come by read() and variables by pread(): a system call a sample takes microseconds, so that one function for
- * all shapes costs nothing that shows. Order and sums are those of loop/body.h. */
+/* The loop where counters come by read() and variables by pread(). A system call a sample takes microseconds, so one
+ * function for all shapes costs nothing that shows. Order and sums are those of loop/body.h. */
 #include "observer/log/log.h"
 #include "observer/loop/follow.h"
 #include "observer/loop/loop.h"

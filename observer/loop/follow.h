@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Following who runs on the target's CPU: when the os line says that another thread took it, the loop's
- * pointers move to that thread's line of the signal segment, or to a private line where every tag is
- * CS_TAG_DESCHEDULED when the thread isn't the target's.
+/* Following the thread that runs on the target's CPU. When the os line says that another thread took it,
+ * the loop's pointers move to that thread's line of the signal segment. When the thread isn't the target's,
+ * they move to a private line where every tag is CS_TAG_DESCHEDULED.
  *
  * Owned by the loop's thread while that runs. No system call, no allocation. Cost of a switch: a cache probe;
  * on a thread's first switch a scan of the owner words. */

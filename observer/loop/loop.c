@@ -2,8 +2,8 @@
 /* The tag-only loop, and the choice of a variant.
  *
  * A tag that has not changed costs one compare with memory and one branch that is never taken. The clock is
- * read when the tag changes, and once a block so that the observer's own absences are seen: a run of equal
- * samples is accounted as a whole. Budget: one cycle a sample while the line is quiet; on a change the line's
+ * read when the tag changes, and once a block so that the observer's own absences are seen. A run of equal
+ * samples is accounted as a whole. Budget: one cycle a sample while the line is quiet. On a change the line's
  * way from the other core (80 to 400 cycles) hides the accounting. */
 #include "observer/loop/loop.h"
 #include "observer/source/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The spinning loop.
  *
- * Files of this room:
+ * Files of this module:
  *   loop               what a loop is given; the tag-only loop; the choice of a variant
  *   body               body of all variants
  *   variants           expands the body into one function a shape
@@ -17,9 +17,9 @@
  * asks for the variant of a shape, and runs it on a pinned thread until `stop` is set.
  *
  * Inside a variant there is no branch on configuration (with counters one, which always goes the same way: throttled
- * or not), no call but to find the row of a tag that changed, no system call, no allocation (a throttled variant
- * sleeps, a logging variant flushes between two samples, and the flush is recorded as a gap). The thread that runs
- * the loop owns the struct; others only set `stop`. */
+ * or not). There is no system call, no allocation, and no call but to find the row of a tag that changed. A
+ * throttled variant sleeps. A logging variant flushes between two samples, and the flush is recorded as a gap. The
+ * thread that runs the loop owns the struct; others only set `stop`. */
 #ifndef CS_OBSERVER_LOOP_LOOP_H
 #define CS_OBSERVER_LOOP_LOOP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Period control: waits until the next sample is due. Long waits sleep, and the last stretch spins with
- * pauses, because a sleeper wakes late by tens of microseconds. With jitter each period is drawn anew from
- * [period, period + jitter]; the achieved distribution is measured by the sink whatever was asked. */
+ * pauses, because a sleeper wakes late by tens of microseconds. With jitter each period is drawn from
+ * [period, period + jitter]. The sink measures the achieved distribution in any case. */
 #ifndef CS_OBSERVER_LOOP_THROTTLE_H
 #define CS_OBSERVER_LOOP_THROTTLE_H
 

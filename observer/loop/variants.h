@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Expands the loop's body into one function a shape and a table of them, for the file that defines FOLLOW,
- * KIND and TABLE. 3 numbers of tags x 15 pairs of software and hardware counters. Without counters, where a sample
- * takes a few cycles, there is one more for throttled loops. */
+/* Expands the loop's body into one function a shape and a table of them, for the file that defines FOLLOW, KIND
+ * and TABLE. There are 3 numbers of tags x 15 pairs of software and hardware counters. Without counters, where a
+ * sample takes a few cycles, there is one more for throttled loops. */
 #include "observer/loop/body.h"
 
 #define BODY(T, S, P, R, THROTTLED)                                                                          \

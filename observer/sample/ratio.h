@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One counter by another: instructions per cycle (IPC), cycles per instruction (CPI), misses per instruction. Pure.
  *
- * A ratio's value in an interval is the quotient of two counters' events there; over many intervals it is the quotient of
- * the sums, which is the mean weighted by what it is per (cycles, for IPC). */
+ * A ratio's value in an interval is the quotient of two counters' events there. Over many intervals it is the quotient
+ * of the sums, which is the mean weighted by what it is per (cycles, for IPC). */
 #ifndef CS_OBSERVER_SAMPLE_RATIO_H
 #define CS_OBSERVER_SAMPLE_RATIO_H
 

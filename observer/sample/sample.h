@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One sample and what is summed of it.
  *
- * Files of this room:
+ * Files of this module:
  *   sample         one sample, and the shape of all samples of a run
  *   sink           judges the interval that a sample ends, and adds it to aggregates
  *   tags           what was seen under each value of one tag

@@ -4,8 +4,8 @@
  * log.
  *
  *  - Shares (samples, cycles of a tag) use every interval but gaps: a tag is right however long its reading
- * took. An interval gives half of its cycles to the tag at each end, so that a tag that makes reading slower
- * (its line is written more often) is not under-counted, as it would be by counting samples.
+ * took. An interval gives half of its cycles to the tag at each end. So a tag that makes reading slower (its
+ * line is written more often) is not under-counted, as it would be by counting samples.
  *  - Rates use kept intervals alone (dte/). A tag's distribution of rates uses those that have it at both
  * ends; its mean uses the edges too (cs_tag_mean). With rule.same_tag off it is the paper's attribution: all
  * to the tag read with the sample that starts the interval.

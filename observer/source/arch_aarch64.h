@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* AArch64: the virtual counter, the PMU's counters by mrs, yield. Included by arch.h alone.
+/* AArch64: the virtual counter, the PMU's counters by mrs, yield. Only arch.h includes this file.
  *
- * cntvct_el0 is the only clock that user space may always read; it ticks at cntfrq_el0 (tens of MHz to 1
- * GHz), so an interval is known to that resolution only. The counters that a task-bound event with config1
- * bit 1 exposes are read without a trap (kernel: Documentation/arch/arm64/perf.rst, "Perf Userspace PMU
+ * cntvct_el0 is the only clock that user space may always read. It ticks at cntfrq_el0 (tens of MHz to 1
+ * GHz), so an interval is known to that resolution only. A task-bound event with config1 bit 1 exposes
+ * counters that are read without a trap (kernel: Documentation/arch/arm64/perf.rst, "Perf Userspace PMU
  * Hardware Counter Access"). */
 #ifndef CS_OBSERVER_SOURCE_ARCH_AARCH64_H
 #define CS_OBSERVER_SOURCE_ARCH_AARCH64_H

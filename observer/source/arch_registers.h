@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What arch.h promises and architectures have alike whose clock and counters are registers, each with a name of its own.
- * Included by their arch_NAME.h alone. */
+/* What arch.h promises and architectures have alike whose clock and counters are registers, each with a name of its
+ * own. Only their arch_NAME.h includes this file. */
 #ifndef CS_OBSERVER_SOURCE_ARCH_REGISTERS_H
 #define CS_OBSERVER_SOURCE_ARCH_REGISTERS_H
 

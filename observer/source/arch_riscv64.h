@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RISC-V: the time CSR, the PMU's counters by their CSRs, pause. Included by arch.h alone.
+/* RISC-V: the time CSR, the PMU's counters by their CSRs, pause. Only arch.h includes this file.
  *
- * `time` is the only clock that user space may always read; it ticks at a few MHz to some tens, so an interval is known
- * to that resolution only. For fences a read of a CSR is a device's input ("i"; Unprivileged ISA, "CSR Access Ordering").
- * Counters are readable while a mapped event of this thread has them (kernel.perf_user_access, drivers/perf/riscv_pmu.c). */
+ * `time` is the only clock that user space may always read. It ticks at a few MHz to some tens, so an interval is known
+ * to that resolution only. For fences a read of a CSR is a device's input ("i"; Unprivileged ISA, "CSR Access
+ * Ordering"). Counters are readable while a mapped event of this thread has them (kernel.perf_user_access,
+ * drivers/perf/riscv_pmu.c). */
 #ifndef CS_OBSERVER_SOURCE_ARCH_RISCV64_H
 #define CS_OBSERVER_SOURCE_ARCH_RISCV64_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86-64: the time-stamp counter, rdpmc, pause. Included by arch.h alone. */
+/* x86-64: the time-stamp counter, rdpmc, pause. Only arch.h includes this file. */
 #ifndef CS_OBSERVER_SOURCE_ARCH_X86_64_H
 #define CS_OBSERVER_SOURCE_ARCH_X86_64_H
 

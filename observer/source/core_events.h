@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of a whole core (AnyThread): what the observer beside its target reads, and what of it is the target's.
- * Pure. */
+/* Events of a whole core (AnyThread): what an observer on the sibling thread reads, and what part of it is the
+ * target's. Pure. */
 #ifndef CS_OBSERVER_SOURCE_CORE_EVENTS_H
 #define CS_OBSERVER_SOURCE_CORE_EVENTS_H
 

@@ -81,10 +81,11 @@ static int refused(const struct cs_observe_event *event, int code, struct cs_err
     case EINVAL:
         return cs_fail(
             err, code,
-            "%s cannot be counted: the kernel refuses it with these modifiers, or beside the others",
+            "%s cannot be counted: the kernel refuses it with these modifiers, or together with the others",
             event->name);
     case EMFILE:
-        return cs_fail(err, code, "%s cannot be counted for so many threads: too many open files (ulimit -n)",
+        return cs_fail(err, code,
+                       "%s cannot be counted for this number of threads: too many open files (ulimit -n)",
                        event->name);
     default:
         return cs_fail(err, code, "%s cannot be counted: %s", event->name, strerror(code));
@@ -100,16 +101,14 @@ static int does_not_fit(const struct cs_events *e, const struct cs_observe_event
         used +=
             (size_t)snprintf(before + used, sizeof before - used, "%s%s", i ? "," : "", e->events[i].name);
     if (!used)
-        return cs_fail(
-            err, ENOSPC,
-            "%s needs two counters, one of the core and one of the observer, and they aren't free: "
-            "somebody else (a profiler, the NMI watchdog) holds counters",
-            event->name);
-    return cs_fail(
-        err, ENOSPC,
-        "%s doesn't fit beside the others: an event of the core takes two counters, its own and the "
-        "observer's share; observe -e %s, and then -e %s",
-        event->name, before, event->name);
+        return cs_fail(err, ENOSPC,
+                       "%s needs two free counters, one of the core and one of the observer. Something else "
+                       "holds counters: a profiler, or the NMI watchdog",
+                       event->name);
+    return cs_fail(err, ENOSPC,
+                   "%s doesn't fit with the others: an event of the core takes two counters. Use observe -e "
+                   "%s, and then -e %s",
+                   event->name, before, event->name);
 }
 
 static int open_one(struct cs_events *e, const struct perf_event_attr *attr, pid_t tid, int leader)
@@ -231,11 +230,10 @@ static int check_any_thread(const struct cs_observe_event *events, unsigned n, b
     const char *why;
     for (unsigned i = 0; i < n; i++) {
         if (events[i].any_thread != events[0].any_thread)
-            return cs_fail(
-                err, EINVAL,
-                "%s and %s can't be observed together: the one is read from the core's counters, the "
-                "other by system calls; observe -e %s, and then -e %s",
-                events[0].name, events[i].name, events[0].name, events[i].name);
+            return cs_fail(err, EINVAL,
+                           "%s and %s can't be observed together: the core's counters have one, system calls "
+                           "the other. Use observe -e %s, and then -e %s",
+                           events[0].name, events[i].name, events[0].name, events[i].name);
         if (events[i].any_thread && !cs_events_any_thread(&why))
             return cs_fail(err, EOPNOTSUPP,
                            "%s: %s; without :t the target's own counter is read, by a system call a sample",
@@ -403,10 +401,9 @@ int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_M
         readable += cs_pmc_readable(e->pages[i]);
     e->readable = e->n_mine && readable == e->n_mine;
     if (!e->readable && e->core)
-        return cs_fail(
-            err, EOPNOTSUPP,
-            "counters may not be read from user space here (/sys/bus/event_source/devices/cpu/rdpmc, "
-            "kernel.perf_user_access), and the core's can't be read otherwise");
+        return cs_fail(err, EOPNOTSUPP,
+                       "the core's counters can only be read from user space, which isn't allowed here. See "
+                       "/sys/bus/event_source/devices/cpu/rdpmc or kernel.perf_user_access");
     for (unsigned i = 0; i < e->n_mine && e->readable; i++)
         e->hardware[i] = (struct cs_pmc){.page = e->pages[i], .width = e->pages[i]->pmc_width};
     for (unsigned i = 0; i < e->n && e->core; i++) {

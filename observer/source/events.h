@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the observer's numbers come from: clocks, counters, the operating system.
  *
- * Files of this room:
+ * Files of this module:
  *   clock          the clock: TSC on x86-64, CNTVCT on AArch64, time on RISC-V
  *   arch           the few instructions that differ by architecture
  *   arch_x86_64    those of x86-64
@@ -18,15 +18,15 @@
  *   os_line        that line
  *   os_names       names of system calls, of x86-64 only
  *
- * Events of the processor and of the kernel beside signals (shim-2015 sections 3 and 6.3). Two ways to read
- * them:
+ * Events of the processor and of the kernel in addition to signals (shim-2015 sections 3 and 6.3). Two ways
+ * to read them:
  *
  *  - rdpmc reads counters of the observer's own CPU alone. The target's retired work is among them only where
  * the observer is the SMT sibling and the event counts both hardware threads (AnyThread, modifier `t`: Intel
  * before Ice Lake). Then each event takes two counters, the core's and the observer's own, and a sample has their
  * difference: the target's. Cycles take one: those of the core.
  *  - read() asks the kernel for the counters that it keeps for the target's threads. Works with any event,
- * the kernel's own (task-clock, page-faults) too, from any CPU; but a counter that is running on another CPU
+ * the kernel's own (task-clock, page-faults) too, from any CPU. But a counter that is running on another CPU
  * is fetched by interrupting that CPU: microseconds a sample, and the target pays part of them.
  *
  * All events of one thread are a group: scheduled together, read at once. An interval in which the group had

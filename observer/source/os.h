@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The os source: loads os.bpf.c for one CPU and gives its line. Needs CAP_BPF and CAP_PERFMON (or root) and a
- * kernel with BTF; where that isn't so, one sentence says it, and the observer goes on with one thread's
+ * kernel with BTF. Where that isn't so, one sentence says it, and the observer goes on with one thread's
  * line. */
 #ifndef CS_OBSERVER_SOURCE_OS_H
 #define CS_OBSERVER_SOURCE_OS_H

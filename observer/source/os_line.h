@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who runs on the target's CPU: one line of memory that a BPF program keeps and the observer's loop reads
- * with plain loads. Shared by kernel and user side: plain data only. Takes the place of the kernel patch of
- * shim-2015 section 3 (software signal that identifies application threads).
+/* The thread that runs on the target's CPU. A BPF program keeps it in one line of memory, and the
+ * observer's loop reads that line with plain loads. Shared by kernel and user side: plain data only. Takes
+ * the place of the kernel patch of shim-2015 section 3 (software signal that identifies application
+ * threads).
  *
  * Written in this order: syscall, thread, process, thread_id. A reader that finds `thread_id` unchanged around its
  * readings has read of one stretch of one thread. */

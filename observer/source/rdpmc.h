@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading a hardware counter from user space, specialised: width known beforehand, no scaling, no retry. A
  * counter that is not scheduled (index 0), or whose page changes while it is read, gives an unread sample,
- * which filtering drops by name; the next sample comes soon enough.
+ * which filtering drops by name. The next sample comes soon enough.
  *
  * Right only on the CPU and in the thread that the event counts. The page's seqlock is written by this CPU's
  * kernel, so compiler barriers are enough. Cost: 30 to 40 cycles, nearly all of it the instruction. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Implicit signals: plain variables of a program that wasn't changed (shim-2015 section 3.1), a phase flag, a bump pointer, a
- * counter. Its memory isn't ours to map, so each is read by a system call, from the process's memory file: some hundred
- * nanoseconds a sample, none of them the program's. The kernel allows it to whom it allows to trace the process.
+/* Implicit signals: plain variables of a program that wasn't changed (shim-2015 section 3.1), a phase flag, a bump
+ * pointer, a counter. Its memory isn't ours to map, so each is read by a system call, from the process's memory file.
+ * That takes some hundred nanoseconds a sample, none of them the program's. The kernel allows it to whom it allows to
+ * trace the process.
  *
  * One owner; cs_variables_read belongs to the loop's thread. */
 #ifndef CS_OBSERVER_SOURCE_VARIABLES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moves all threads of a running process to one CPU, and puts every one back exactly as it was, whatever ends the
- * observer: a guardian, a child process that does nothing but wait for our end, does it if we can't any more.
+ * observer. If we can't any more, a guardian does it: a child process that does nothing but wait for our end.
  *
  * A thread is known by its ID and its start time, since IDs are used again. A thread that was born after the move has
- * inherited the one CPU from a thread that we moved: it gets what the process's first thread had before.
+ * inherited the one CPU from a thread that we moved. It gets what the process's first thread had before.
  *
  * One owner; not thread-safe. */
 #ifndef CS_OBSERVER_TARGET_AFFINITY_H

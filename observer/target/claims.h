@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several observers at once: each tells the others which CPUs are its own, so that the next one takes a free
- * pair. A claim is an abstract socket's name that holds as long as the process has it open: nothing is left
+ * pair. A claim is an abstract socket's name that holds as long as the process has it open. Nothing is left
  * behind, whatever becomes of the process. It keeps nobody out; who finds no free pair shares one and says
  * so. Claims are seen within a network namespace. */
 #ifndef CS_OBSERVER_TARGET_CLAIMS_H

@@ -2,10 +2,10 @@
 /* The observer must not take the target's share of its CPU.
  *
  * Linux gives a group of processes (a session where sched_autogroup_enabled is 1, else a cgroup) one weight for
- * all CPUs, and divides it by what the group runs on each. So a spinning thread takes weight from a program of
- * its own group, though it runs on another CPU: half of it at equal priority, nearly all at nice -20 (shares
- * seen: 49 % of a CPU beside a competitor, 1.5 % when observed from the same session at nice -20). From a group
- * of its own it takes none (bench/run observer-fair). */
+ * all CPUs. It divides that weight by what the group runs on each. So a spinning thread takes weight from a
+ * program of its own group, though it runs on another CPU. It takes half of it at equal priority, nearly all at
+ * nice -20. Shares seen: 49 % of a CPU next to a competitor, 1.5 % when observed from the same session at nice
+ * -20. From a group of its own it takes none (bench/run observer-fair). */
 #ifndef CS_OBSERVER_TARGET_FAIR_SHARE_H
 #define CS_OBSERVER_TARGET_FAIR_SHARE_H
 

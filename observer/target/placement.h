@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which CPU the target runs on and which the observer spins on. The observer takes the SMT sibling where that
- * was asked for (it sees the core's own counters, and costs the target issue slots), else the nearest other
- * core: the one that shares the deepest cache, because signals cross through it. Nonsense is refused in
- * words.
+ * was asked for: it sees the core's own counters, and costs the target issue slots. Otherwise it takes the
+ * nearest other core, the one that shares the deepest cache, because signals cross through it. Nonsense is
+ * refused in words.
  *
  * hwloc knows the machine; HWLOC_SYNTHETIC and HWLOC_XMLFILE in the environment replace it (tests do), as
  * does the `synthetic` argument. CPUs outside the process's cgroup are known and refused, not invisible. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The observed program and the CPUs of both.
  *
- * Files of this room:
+ * Files of this module:
  *   target         starting or attaching, and putting all back
  *   placement      which CPU the target runs on and which the observer spins on
  *   affinity       the target's threads on one CPU, and back, whatever ends us

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which processes the handler reads attributes of. A process that begins, or whose samples are met, is looked at, soon and then ever
- * more rarely, until it says that its threads have contexts and the attribute has a number there; then its place is told to the
- * handler, for as long as it runs that program. One owner. */
+/* Which processes the handler reads attributes of. A process that begins, or whose samples are met, is looked at soon
+ * and then more and more rarely. That ends when its threads have contexts and the attribute has a number there. Then
+ * the handler gets the place, for as long as the process runs that program. One owner. */
 #ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_PLACES_H
 #define CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_PLACES_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The handler's part: the thread's record, the wanted value in it, and the slot that stands for it. Included by aggregate.bpf.c
- * alone, behind the chains' part (ARRAY, THREAD_SELF).
+/* The handler's part: the thread's record, the wanted value in it, and the slot that stands for it. Only
+ * aggregate.bpf.c includes it, after the chains' part (ARRAY, THREAD_SELF).
  *
- * Everything read is hostile: the record is read to at most 640 bytes, walked in at most 306 steps, and its lengths are held
- * against what was read. Reads that fail mean: no attribute. */
+ * Everything read is hostile. The record is read to at most 640 bytes and walked in at most 306 steps, and its lengths
+ * are checked against what was read. Reads that fail mean: no attribute. */
 #ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_ROW_BPF_H
 #define CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_ROW_BPF_H
 

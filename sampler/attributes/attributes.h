@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attributes of OpenTelemetry's thread context, read where a sample is taken: which route, tenant or trace a thread works on.
- * OTEP 4947 (the record), OTEP 4719 (its names).
+/* Attributes of OpenTelemetry's thread context, read where a sample is taken: which route, tenant or trace a thread
+ * works on. OTEP 4947 (the record), OTEP 4719 (its names).
  *
- * Files of this room:
+ * Files of this module:
  *   attributes         what the handler and its reader share (this header)
  *   attribute_row.bpf  the handler's part: from a thread to its record's value
  *   attribute_places   from a process to where its threads' records are
@@ -11,11 +11,11 @@
  *   places  [process number modulo]  where the pointer is, and which attribute is wanted: written by the session, pid last
  *   values  [CPU][half][slot]        a value met, once: the slot is what rows of the table are counted by, in place of a process
  *
- * The handler interrupts the thread that it reads, as the specification asks. A slot belongs to a half of the table (hot_table.h)
- * and is free again when that half was emptied, so no value is known for longer than the counts that name it. A process that
- * makes two of its values hash alike has mislabelled itself.
+ * The handler interrupts the thread that it reads, as the specification asks. A slot belongs to a half of the table
+ * (hot_table.h) and is free again when that half was emptied. So no value is known for longer than the counts that name
+ * it. A process that makes two of its values hash alike has mislabelled itself.
  *
- * x86-64 and glibc: a thread's blocks are found by its pointer and the vector beside it. */
+ * For x86-64 and glibc: a thread's blocks are found by its pointer and the vector next to it. */
 #ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTES_H
 #define CS_SAMPLER_ATTRIBUTES_ATTRIBUTES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process's OpenTelemetry context (OTEP 4719), as far as thread contexts need it: does it say that its threads have some, and
- * which number has an attribute. Read from outside; whatever it holds, it costs at most 128 KB and a few reads. */
+/* A process's OpenTelemetry context (OTEP 4719), as far as thread contexts need it: whether its threads have some, and
+ * which number an attribute has. Read from outside; whatever it holds, it costs at most 128 KB and a few reads. */
 #ifndef CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
 #define CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
 

@@ -2,9 +2,10 @@
 /* How often triggers become bursts, so that bursts cost the target no more than their budget: fewer when
  * bursts turn out dearer than thought. Pure; by one thread. Costs in us, shares of the target's time.
  *
- * Where a budget was asked there is an account, too. Time of the target fills it, at the budget's share; all that
- * bursts take empties it: stops, CPU time of the runners, their starts, attempts in vain. While it is in debt there
- * is no burst, and a runner is started when its start is saved up. So a debt is never more than an attempt costs. */
+ * Where a budget was asked there is an account, too. Time of the target fills it, at the budget's share. Everything
+ * that bursts cost empties it: stops, CPU time of the runners, their starts, attempts without result. While it is in
+ * debt there is no burst, and a runner is started when its start is saved up. So a debt is never more than an
+ * attempt costs. */
 #ifndef CS_SAMPLER_BURST_BUDGET_H
 #define CS_SAMPLER_BURST_BUDGET_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts: at sparse random times (triggers) a thread of the target that runs its own code is stopped (record
- * prints for how long), the some 16,000 instructions ahead of it are followed over copies of the pages that
- * they touch, then it goes on and runs them itself. That gives edge profiles, and what memory instructions
- * and branches do, of unmodified programs on any x86-64 machine. Events and columns: store/table/burst_schemas.h.
- * How a thread is followed: runner_process.h.
+ * prints for how long). The some 16,000 instructions ahead of it are followed over copies of the pages that they
+ * touch. Then it goes on and runs them itself. That gives edge profiles, and what memory instructions and
+ * branches do, of unmodified programs on any x86-64 machine. Events and columns: store/table/burst_schemas.h. How
+ * a thread is followed: runner_process.h.
  *
- * Files of this room:
+ * Files of this module:
  *   burst            the session, for those who want bursts
  *   session          the thread that waits for triggers and has bursts made
  *   burst_model      constants that measurement chose
@@ -31,16 +31,16 @@
  *     cs_burst_close(burst);
  *
  * Triggers are drawn in proportion to the CPU time that a thread spends in its own code, by a timer of its
- * own, thinned at random, at most one burst at a time. The rate follows from the budget and from what bursts
- * are measured to cost.
+ * own. They are thinned at random, and there is at most one burst at a time. The rate follows from the
+ * budget and from what bursts are measured to cost.
  *
- * The target doesn't notice but by time; what may be noticed all the same: for the fraction of a millisecond
- * before a burst it is traced (TracerPid, a debugger that attaches just then is refused). Threads that block
- * or handle every signal that else does nothing (holder/alarm.c; Go's runtime gets one that it takes for its own), real-time threads, 32-bit programs and
- * processes under a debugger are left alone, and counted.
+ * The target doesn't notice but by time. The target may notice one thing: for the fraction of a millisecond before
+ * a burst it is traced (TracerPid). A debugger that attaches just then is refused. Some get no bursts, and are
+ * counted: real-time threads, 32-bit programs, debugged processes, and threads that block or handle every
+ * signal without effect (holder/alarm.c). Go's runtime gets a signal that it takes for its own.
  *
- * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread beside the session's own;
- * the sampler given must outlive cs_burst_close. Nothing here prints. */
+ * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread in addition to the
+ * session's own. The given sampler must outlive cs_burst_close. Nothing here prints. */
 #ifndef CS_SAMPLER_BURST_BURST_H
 #define CS_SAMPLER_BURST_BURST_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The processes that bursts follow: a runner for each that was met twice. By one thread.
  *
- * Runners are bounded: so many at once, so many bytes. Who was followed longest ago gives way; a process that
+ * Runners are bounded in number and in bytes. The one that was followed longest ago gives way. A process that
  * ends takes its runner with it. */
 #ifndef CS_SAMPLER_BURST_FOLLOWED_H
 #define CS_SAMPLER_BURST_FOLLOWED_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a process runs a Go program, by the note with its build's identity that Go's linker puts into each. Who else
- * carries that note gets a signal that Go's runtime wouldn't mind (holder/alarm.c), at nobody's cost but its own. */
+/* Whether a process runs a Go program, by the note with its build's identity that Go's linker puts into each. Another
+ * program that carries that note gets a signal that Go's runtime wouldn't mind (holder/alarm.c), and only that program
+ * bears the cost. */
 #ifndef CS_SAMPLER_BURST_GO_PROGRAM_H
 #define CS_SAMPLER_BURST_GO_PROGRAM_H
 

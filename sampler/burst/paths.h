@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths: where bursts aren't permitted, what registers and the top of the stack tell of where a thread goes
- * next. A timer notes both (the kernel copies them, the thread isn't stopped and nothing needs ptrace);
- * somebody above interprets the code ahead of that trigger (analysis/interpret/abstract_run.h) and says which
+ * next. A timer notes both (the kernel copies them, the thread isn't stopped and nothing needs ptrace).
+ * Somebody above interprets the code ahead of that trigger (analysis/interpret/abstract_run.h) and says which
  * edges follow for certain. They become an edge profile:
  *
  *   "path-edges"   (kind "edges")    edges, their count and in how many paths
@@ -15,7 +15,7 @@
  *     cs_paths_merge(paths, store, &err);
  *     cs_paths_close(paths);
  *
- * Snapshots are in proportion to time, so that slow iterations are seen more often than they run: a path
+ * Snapshots are in proportion to time, so that slow iterations are seen more often than they run. A path
  * knows less than a burst does, and not without bias.
  *
  * Threading: a thread of its own reads and follows; cs_paths_merge and cs_paths_statistics may be called from

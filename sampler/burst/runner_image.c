@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The burst runner's executable, carried in ours: it is started from an anonymous file. It lies elsewhere each
  * time, so that who is repeated there doesn't know where. It can't move by itself, having to be alone in its
- * address space; so it is made an executable of a fixed address (ET_EXEC) here, and the kernel does it. */
+ * address space. So it is made an executable of a fixed address (ET_EXEC) here, and the kernel does it. */
 #include "sampler/burst/runner_image.h"
 #include "sampler/burst/wire.h"
 #include "store/base/foreign.h"

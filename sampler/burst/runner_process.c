@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Starts a burst runner, talks to it, and sees to it that no thread is stopped for long: a runner that holds
- * one for more than STOPPED_MAX_MS (it may wait for a page of a dead network file system) is killed, which
- * lets the thread go on. */
+/* Starts a burst runner, talks to it, and makes sure that no thread is stopped for long. A runner may wait
+ * for a page of a dead network file system. If it holds a thread for more than STOPPED_MAX_MS it is killed,
+ * which lets the thread go on. */
 #include "sampler/burst/runner_process.h"
 #include "sampler/burst/go_program.h"
 #include "sampler/burst/runner_image.h"

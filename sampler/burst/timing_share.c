@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cost of either kind of burst is a mean that follows the last ones; of their costs a fixed part goes to
- * timed ones, and nearly none where those tell nothing. */
+/* The cost of either kind of burst is a mean that follows the last ones. A fixed part of their costs goes to
+ * timed ones, and nearly none where those show nothing. */
 #include "sampler/burst/timing_share.h"
 #include "sampler/burst/burst_model.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the profiler and the burst runner (sampler/burst/, a program of its own) share: one memory mapping
- * with a command and its answer, and a socket whose one-byte messages say "go" and "done". Plain structs
- * only; both sides are built together. The profiler trusts nothing that it reads here: the runner executed
- * foreign code.
+/* What the profiler and the burst runner (sampler/burst/, a program of its own) share. It is one memory
+ * mapping with a command and its answer, and a socket whose one-byte messages say "go" and "done". Plain
+ * structs only; both sides are built together. The profiler trusts nothing that it reads here: the runner
+ * executed foreign code.
  *
  *     profiler: fill command, send 'b' ──► runner: burst, fill outcome and rows, send 'd' ──► profiler: read
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call chains, from the caller's side: what a session and a driver exchange so that the handler can unwind.
  *
- * Files of this room:
+ * Files of this module:
  *   chains            this header, and the names of ends
  *   context_tree      the calling-context tree that a handler grows
  *   extents           which of so many numbers are taken
@@ -16,9 +16,10 @@
  *   sample_chain.bpf  the handler's part: a sample's chain, down the tree or copied
  *   unwind.bpf        ... its frames, one by one
  *
- * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The session
- * answers wants in its next drain (session/chains.c); what was missed came with a copy of its stack, while there was room, and
- * is unwound there (session/stack_copies.c). Nothing waits for anything. One owner. */
+ * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The
+ * session answers wants in its next drain (session/chains.c). What was missed came with a copy of its stack, as
+ * long as there was space, and is unwound there (session/stack_copies.c). Nothing waits for anything. One owner.
+ */
 #ifndef CS_SAMPLER_CHAINS_CHAINS_H
 #define CS_SAMPLER_CHAINS_CHAINS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The calling-context tree that one CPU's handler grows (Ammons, Ball, Larus, PLDI 1997, section 4): a cell for each
- * (parent, frame), found by open addressing, so that a chain costs memory only for what no chain before it had. Shared by
- * the BPF program, its reader and the tests: plain structs and arithmetic.
+/* The calling-context tree that one CPU's handler grows (Ammons, Ball, Larus, PLDI 1997, section 4). It has a cell for
+ * each (parent, frame), found by open addressing. So a chain costs memory only for what no chain before it had. Shared
+ * by the BPF program, its reader and the tests: plain structs and arithmetic.
  *
  *   cell, 16 bytes; four are a cache line; a cell's number is its place and its name as a parent
  *   63 62 61   60  57      49 48 47                          0   31      0   31      0

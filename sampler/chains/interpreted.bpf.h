@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The handler's part of interpreted frames: an interpreter's own list of them (python.bpf.h, lua.bpf.h), put in the places of the
- * native loop's frames. Included by unwind.bpf.h alone, behind its maps.
+/* The handler's part of interpreted frames. An interpreter's own list of them (python.bpf.h, lua.bpf.h) is put in the
+ * places of the native loop's frames. Only unwind.bpf.h includes it, after its maps.
  *
- * Both lists are joined from the outer end: a run of the loop that has just begun has no frame yet, and it is the innermost. The
- * leaf stays what was interrupted, so that a sample's own place is the same with chains and without. */
+ * Both lists are joined from the outer end. A run of the loop that has just begun has no frame yet, and it is the
+ * innermost. The leaf stays what was interrupted, so that a sample's own place is the same with chains and without. */
 #ifndef CS_SAMPLER_CHAINS_INTERPRETED_BPF_H
 #define CS_SAMPLER_CHAINS_INTERPRETED_BPF_H
 

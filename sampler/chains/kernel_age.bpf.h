@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The programs are compiled twice: for Linux 5.17 and later, and with CS_OLD_KERNEL for 5.8 to 5.16. An old kernel's verifier
- * knows no pointer to a task but a tracepoint's, no function of its own that takes pointers, no exchange in memory, and no
- * bpf_loop: there the kernel doesn't unwind, but hands on a copy of every sample's stack. Included by unwind.bpf.h. */
+/* The programs are compiled twice: for Linux 5.17 and later, and with CS_OLD_KERNEL for 5.8 to 5.16. An old kernel's
+ * verifier knows no pointer to a task but a tracepoint's. It has no functions that take pointers, no exchange in
+ * memory, and no bpf_loop. There the kernel doesn't unwind, but hands on a copy of every sample's stack. Included by
+ * unwind.bpf.h. */
 #ifndef CS_SAMPLER_CHAINS_KERNEL_AGE_BPF_H
 #define CS_SAMPLER_CHAINS_KERNEL_AGE_BPF_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lua's frames (image/interpreter/lua.c). Who runs luaV_execute keeps its lua_State in a register that the loop must save: so the
- * state is among the words that lie above the loop's frame, and is known by what it holds. Each state has its list of calls. A run of
- * the loop began with the call that says FRESH; where there are more such calls than runs, a coroutine was resumed, and the outermost
- * run serves all the rest. C functions of the list have native frames, and are left out here. Included by interpreted.bpf.h alone. */
+/* Lua's frames (image/interpreter/lua.c). A C function that runs luaV_execute keeps its lua_State in a register that
+ * the loop must save. So the state is among the words that lie above the loop's frame, and is recognised by what it
+ * holds. Each state has its list of calls. A run of the loop began with the call that says FRESH. Where there are more
+ * such calls than runs, a coroutine was resumed, and the outermost run serves all the rest. C functions of the list
+ * have native frames, and are left out here. Only interpreted.bpf.h includes it. */
 #ifndef CS_SAMPLER_CHAINS_LUA_BPF_H
 #define CS_SAMPLER_CHAINS_LUA_BPF_H
 

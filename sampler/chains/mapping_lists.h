@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which process has what mapped, where the handler finds it (kernel_tables.h). A list is written once and then named by its
- * process's word; a changed process gets another list. One owner writes; the kernel copies a parent's word to a child.
+/* Which process has what mapped, where the handler finds it (kernel_tables.h). A list is written once and then
+ * named by its process's word; a changed process gets another list. One owner writes; the kernel copies a parent's
+ * word to a child.
  *
- * Invariant: a list's cells are used again only when no word named it in two sweeps with a grace period between them: a fork
- * handler that had read it before the first has written its child's word before the second. */
+ * Invariant: a list's cells are used again only when no word named it in two sweeps with a grace period between them. A
+ * fork handler that had read it before the first has written its child's word before the second. */
 #ifndef CS_SAMPLER_CHAINS_MAPPING_LISTS_H
 #define CS_SAMPLER_CHAINS_MAPPING_LISTS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables of images, where the handler finds them (kernel_tables.h): loaded when they are asked for, gone when they weren't
- * used for long and room is short. Memory comes in segments, made and given back through callbacks. One owner.
+/* Unwind tables of images, where the handler finds them (kernel_tables.h). They are loaded when they are asked for, and
+ * dropped when they weren't used for long and memory is short. Memory comes in segments, made and given back through
+ * callbacks. One owner.
  *
  * Invariant: a table's words are used again only after a grace period in which its image was absent. */
 #ifndef CS_SAMPLER_CHAINS_ROW_TABLES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A sample's whole chain, in the handler: unwound by unwind.bpf.h and counted down the tree (context_tree.h), or, where the
- * kernel doesn't know the program's code yet, handed on with a copy of its stack. */
+/* A sample's whole chain, in the handler. It is unwound by unwind.bpf.h and counted down the tree (context_tree.h).
+ * Where the kernel doesn't know the program's code yet, it is handed on with a copy of its stack. */
 #ifndef CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
 #define CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The handler's part of call chains: one frame after the other by rows and frame pointers (image/unwind/rows.h says how).
- * Included by sample_chain.bpf.h and waits.bpf.h, for aggregate.bpf.c alone.
+/* The handler's part of call chains: one frame after the other by rows and frame pointers (image/unwind/rows.h says
+ * how). Only sample_chain.bpf.h and waits.bpf.h include it, for aggregate.bpf.c.
  *
- * Everything read from the stack is hostile: it is an address to look up or to read at by a helper that may fail, never an
- * index. The loops have fixed bounds: 127 frames, 13 steps to a mapping, 13 to a row. */
+ * Everything read from the stack is hostile. It is an address to look up or to read at by a helper that may fail, never
+ * an index. The loops have fixed bounds: 127 frames, 13 steps to a mapping, 13 to a row. */
 #ifndef CS_SAMPLER_CHAINS_UNWIND_BPF_H
 #define CS_SAMPLER_CHAINS_UNWIND_BPF_H
 

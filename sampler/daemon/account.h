@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the daemon may use. The rate of sampling follows its budget (sampler/rate/), but records of processes, waits and
- * writing cost time whatever the rate. So all CPU time of its processes is paid from a token bucket that the budget fills:
+/* What the daemon may use. The rate of sampling follows its budget (sampler/rate/), but records of processes, waits
+ * and writing cost time whatever the rate. So all CPU time of its processes is paid from a token bucket that the
+ * budget fills:
  *
  *     credit += budget · CPUs · time - CPU time       at most CS_ACCOUNT_SAVED_S of filling
  *     credit < -1 s                                   the session rests until there is some again
  *
- * and what its store grows by in a day is bounded: over three quarters of that call chains and waits are left out, at the
- * bound the session rests until the day ends. Pure: time comes in as seconds. */
+ * The growth of its store in a day is bounded, too. Over three quarters of that bound call chains and waits are left
+ * out, at the bound the session rests until the day ends. Pure: time comes in as seconds. */
 #ifndef CS_SAMPLER_DAEMON_ACCOUNT_H
 #define CS_SAMPLER_DAEMON_ACCOUNT_H
 

@@ -48,7 +48,7 @@ static int private_directory(const char *path, struct cs_error *err)
     snprintf(directory, sizeof directory, "%s", path);
     char *slash = strrchr(directory, '/');
     if (!slash || slash == directory)
-        return cs_fail(err, EINVAL, "the control socket %s must stand in a directory of its own", path);
+        return cs_fail(err, EINVAL, "the control socket %s must be in a directory of its own", path);
     *slash = '\0';
     if (mkdir(directory, 0700) < 0 && errno != EEXIST)
         return cs_fail(err, errno, "can't make the directory %s: %s", directory, strerror(errno));

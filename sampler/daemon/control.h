@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The daemon's control socket: one request a connection, a line of text; the answer begins with "ok" or
- * "failed", a newline, then text to the end. Only the owner of the daemon and root are served: the socket
- * stands in a directory of mode 0700, has mode 0600, and the kernel's word on the peer's user is checked. */
+/* The daemon's control socket: one request a connection, a line of text. The answer begins with "ok" or
+ * "failed", a newline, then text to the end. Only the owner of the daemon and root are served. The socket is
+ * in a directory of mode 0700, has mode 0600, and the kernel's word on the peer's user is checked. */
 #ifndef CS_SAMPLER_DAEMON_CONTROL_H
 #define CS_SAMPLER_DAEMON_CONTROL_H
 

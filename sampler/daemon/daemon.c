@@ -214,7 +214,7 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
         state = memory_state(daemon);
     }
     if (state == CS_MEMORY_NEAR) {
-        cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts anew",
+        cs_daemon_notify(&daemon->log, "memory is near its bound of %.0f MB: the session starts again",
                          cs_daemon_memory_bytes(&daemon->settings) / 1e6);
         cs_daemon_session_close(daemon);
         return false;
@@ -235,7 +235,7 @@ static void forget_images(struct cs_daemon *daemon, uint64_t now)
     if (s.images_cut == 0)
         return;
     cs_daemon_notify(&daemon->log,
-                     "more executable files than are remembered (%llu mappings): the session starts anew",
+                     "more executable files than are remembered (%llu mappings): the session starts again",
                      (unsigned long long)s.images_cut);
     cs_daemon_session_close(daemon);
 }
@@ -340,7 +340,7 @@ static void run(struct cs_daemon *daemon)
         keep_session(daemon, cs_daemon_now_ns());
         int rc = daemon->sampler ? cs_sampler_poll(daemon->sampler, wait_ms, &err) : 1;
         if (rc < 0) {
-            cs_daemon_notify(&daemon->log, "%s; the session starts anew", err.text);
+            cs_daemon_notify(&daemon->log, "%s; the session starts again", err.text);
             cs_daemon_session_close(daemon);
             daemon->next_session_ns = cs_daemon_now_ns() + SECOND_NS;
         } else if (rc == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The service: a sampling session that never ends.
  *
- * Files of this room:
+ * Files of this module:
  *   account           what it may use of CPU time and of the disk
  *   control           the control socket, both ends
  *   daemon            the loop
@@ -13,9 +13,9 @@
  *   state             what these files share
  *   status            what the daemon tells about itself
  *
- * The daemon: a sampling session that never ends, merges on a timer, begins epochs, keeps the store and its
- * own memory within bounds, and answers on a control socket. dcpi-1997 section 4.3. May be used by cli/.
- * Nothing is printed but the log.
+ * The daemon: a sampling session that never ends, merges on a timer and begins epochs. It keeps the store
+ * and its own memory within bounds, and answers on a control socket (dcpi-1997 section 4.3). May be used by
+ * cli/. Nothing is printed but the log.
  *
  * What can go wrong, and what then:
  *   a merge fails (disk full, directory read-only)    samples stay in memory, tried again after 1, 2, 4 ... s

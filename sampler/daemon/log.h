@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's remarks, one line each with UTC time. A sentence that comes again within an hour is counted,
- * not written, so that a full disk does not fill it further. The file is opened anew on request (SIGHUP) and
- * whenever it has been moved or removed (log rotation). */
+ * not written, so that a full disk does not fill it further. The file is opened again on request (SIGHUP)
+ * and whenever it has been moved or removed (log rotation). */
 #ifndef CS_SAMPLER_DAEMON_LOG_H
 #define CS_SAMPLER_DAEMON_LOG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the daemon is told: by a configuration file of "name = value" lines ("#" begins a comment), by options
- * of the same names, or by neither. Pure: text in, numbers out. */
+/* The settings of the daemon: from a configuration file of "name = value" lines ("#" begins a comment), from
+ * options of the same names, or from neither. Pure: text in, numbers out. */
 #ifndef CS_SAMPLER_DAEMON_SETTINGS_H
 #define CS_SAMPLER_DAEMON_SETTINGS_H
 

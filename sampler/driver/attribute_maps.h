@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The BPF maps behind struct cs_attribute_kernel: their sizes, their memory, which half is free. Internal to the room. */
+/* The BPF maps behind struct cs_attribute_kernel: their sizes, their memory, which half is free. Internal to the
+ * module. */
 #ifndef CS_SAMPLER_DRIVER_ATTRIBUTE_MAPS_H
 #define CS_SAMPLER_DRIVER_ATTRIBUTE_MAPS_H
 

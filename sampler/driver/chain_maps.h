@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The BPF maps behind struct cs_chain_kernel: their sizes, their memory, the segments of rows, what is asked for. Internal to
- * the room. */
+/* The BPF maps behind struct cs_chain_kernel: their sizes, their memory, the segments of rows, what is asked for.
+ * Internal to the module. */
 #ifndef CS_SAMPLER_DRIVER_CHAIN_MAPS_H
 #define CS_SAMPLER_DRIVER_CHAIN_MAPS_H
 

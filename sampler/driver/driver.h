@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From interrupts to counted (PID, PC, EVENT) entries: the table and its two drivers.
  *
- * Files of this room:
+ * Files of this module:
  *   aggregate          what the BPF program and its reader share
  *   aggregate.bpf      the BPF program: counts a sample in the kernel
  *   aggregate_old.bpf  the same for older kernels

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF driver: the table is in the kernel (aggregate.bpf.c), we read it by mmap.
  *
- * Invariant: no sample is lost by reading. The handler counts in one half of its table; we let it turn to the
- * other, wait until no handler that began before can still be running (a grace period, membarrier(2): DCPI
- * sent an interrupt for it, section 4.2.3), then empty the first at leisure. */
+ * Invariant: no sample is lost by reading. The handler counts in one half of its table. We let it turn to the
+ * other, then wait until no handler that began before can still be running. This is a grace period,
+ * membarrier(2); DCPI sent an interrupt for it (section 4.2.3). Then we empty the first at leisure. */
 #define CS_TREE_HALF struct cs_tree_line *
 #define CS_TREE_LINE(half, number) (&(half)[number])
 #include "sampler/chains/context_tree.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ring driver: samples come through perf's mmap rings and are counted in a table of ours, the same as the
- * BPF driver keeps in the kernel. Works with no more rights than perf_event_open itself.
+/* The ring driver: samples come through perf's mmap rings and are counted in a table of ours. The BPF driver
+ * keeps the same table in the kernel. Works with no more rights than perf_event_open itself.
  *
- * What the kernel's output of a record costs is nobody's to remove: bench sampler-handler writes the least
- * records there are beside ours (IP alone 219 ns above the bare event where returns are mitigated, our three
- * fields 541, the driver 565, perf record 647).
+ * The kernel's cost of writing a record can't be removed. Benchmark sampler-handler writes the least records
+ * there are for comparison. IP only takes 219 ns above the bare event where returns are mitigated, our three
+ * fields 541, the driver 565, perf record 647.
  *
  * What is ours is 17 to 19 ns a sample, of which reading the record's words is 5. They are read some at a
  * time: first all their buckets are called for, then they are counted. */

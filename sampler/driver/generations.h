@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Generations of PID slots: a table entry carries 11 bits that count the forks and execs of the PIDs sharing
- * its slot, and this tells when each count began. So an entry that comes out of the table late is still
+/* Generations of PID slots. A table entry carries 11 bits that count the forks and execs of the PIDs sharing
+ * its slot, and this says when each count began. So an entry that comes out of the table late is still
  * credited to the program that ran then. Pure; one owner. */
 #ifndef CS_SAMPLER_DRIVER_GENERATIONS_H
 #define CS_SAMPLER_DRIVER_GENERATIONS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The (PID, PC, EVENT) table: set-associative, four ways, one cache line a bucket. dcpi-1997 sections 4.2.1
- * and 5.4; shape and replacement chosen by bench/table-simulator. Shared by the BPF program, the ring driver
+ * and 5.4. Shape and replacement chosen by bench/table-simulator. Shared by the BPF program, the ring driver
  * and the simulator, so it holds plain structs and arithmetic only.
  *
  *   entry, 16 bytes
@@ -10,8 +10,8 @@
  *  +------------+-------+-+--------------------------------------+ +-----------+ +-----------+
  *    11 bits      4      1  48: user, or the low 48 of a kernel address      count 0 = free
  *
- * The generation tells two programs apart that ran under one PID (exec, PID reuse): it counts the forks and
- * execs of the PIDs that share a slot of cs_generation. */
+ * The generation distinguishes two programs that ran under one PID (exec, PID reuse). It counts the forks
+ * and execs of the PIDs that share a slot of cs_generation. */
 #ifndef CS_SAMPLER_DRIVER_HOT_TABLE_H
 #define CS_SAMPLER_DRIVER_HOT_TABLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The BPF programs of aggregate.bpf.c as this kernel takes them: of two builds of one source (chains/kernel_age.bpf.h), with the
- * same maps and variables. Internal to the room. */
+/* The BPF programs of aggregate.bpf.c as this kernel takes them. One source has two builds (chains/kernel_age.bpf.h),
+ * with the same maps and variables. Internal to the module. */
 #ifndef CS_SAMPLER_DRIVER_PROGRAMS_H
 #define CS_SAMPLER_DRIVER_PROGRAMS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interpreted frames of chains, as the handler of samples takes them: an interpreter's number and the address of what it runs, which is
- * read from the process while it lives. All functions of a kind of interpreter are in one image ("[CPython]"); an offset is made of the
- * name, as that of a named JIT method is (jit.h), so that processes, runs and machines merge. One owner. */
+/* Interpreted frames of chains, as the handler of samples takes them. Each is an interpreter's number and the address
+ * of what it runs, which is read from the process while it lives. All functions of a kind of interpreter are in one
+ * image ("[CPython]"). An offset is made of the name, as that of a named JIT method is (jit.h), so that processes,
+ * runs and machines merge. One owner. */
 #ifndef CS_SAMPLER_DYNAMIC_INTERPRETED_H
 #define CS_SAMPLER_DYNAMIC_INTERPRETED_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf maps: lines of "START SIZE NAME" in hex, appended while the program runs; or a jitdump file, which the
- * program has mapped so that it is found; and what it registered by cs_name_code, in its segment of signals. Each is read
- * once a drain, whether its names are missed or not: code may be replaced by other code at its address. A jitdump says
- * when; what else is new in a drain holds from the drain before. */
+/* There are three sources. Perf maps are lines of "START SIZE NAME" in hex, appended while the program runs. A jitdump
+ * file is found because the program has mapped it. The segment of signals has what the program registered by
+ * cs_name_code. Each is read once a drain, whether its names are missed or not: code may be replaced by other code at
+ * its address. A jitdump says when; what else is new in a drain holds from the drain before. */
 #include "sampler/dynamic/jit.h"
 
 #include "sampler/dynamic/jit_code.h"

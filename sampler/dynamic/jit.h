@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code without a file: names from the perf maps that runtimes write (/tmp/perf-PID.map, in the process's own
- * root), else from the jitdump file that the process has mapped (jit-PID.dump, anywhere), and from what it
- * registered by signals' cs_name_code. Addresses of such code differ from run to run, so a named method gets an offset made of its name:
+/* Code without a file. Names come from the perf maps that runtimes write (/tmp/perf-PID.map, in the process's own
+ * root). Otherwise they come from the jitdump file that the process has mapped (jit-PID.dump, anywhere). They also
+ * come from what it registered by cs_name_code. Addresses of such code differ from run to run, so a named method gets
+ * an offset made of its name:
  *
  *   63  62            24 23                   0
  *  +---+----------------+----------------------+
@@ -9,10 +10,10 @@
  *  +---+----------------+----------------------+
  *
  * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
- * the start of its mapping. Of methods in a jitdump the code is kept for reports, and versions are told apart:
- * jit_code.h. One owner.
+ * the start of its mapping. The code of methods in a jitdump is kept for reports, and versions are
+ * distinguished: jit_code.h. One owner.
  *
- * Files of this room:
+ * Files of this module:
  *   interpreted       frames of interpreted programs, by names in their memory
  *   jit               code without a file, by the names that runtimes write
  *   jit_code          the machine code of methods, for reports

@@ -2,14 +2,14 @@
 /* The machine code of sampled methods, out of jitdump files, for reports that read instructions. It is kept in the store
  * as an ELF file whose segments lie at the methods' offsets (jit.h).
  *
- * A runtime compiles a method again and again, so one name has several codes. Samples of them must not be added up
- * by instruction: code is that of an earlier version if it has its size and three quarters of its bytes (the others are
- * addresses, which differ from run to run), else it is a version of its own, and its name ends in " (2)", " (3)" ...
- * What the store keeps from earlier recordings counts as an earlier version.
+ * A runtime compiles a method again and again, so one name has several codes. Samples of them must not be added up by
+ * instruction. Code is that of an earlier version if it has its size and three quarters of its bytes. The other bytes
+ * are addresses, which differ from run to run. Otherwise it is a version of its own, and its name ends in " (2)", "
+ * (3)" and so on. What the store keeps from earlier recordings counts as an earlier version.
  *
- * Source lines are kept beside the code (store/base/kept_lines.h); of a code that is met again the newest lines stay.
+ * Source lines are kept next to the code (store/base/kept_lines.h). When code is met again, its newest lines stay.
  *
- * Bounded: so many methods an image, so many bytes; those that are sampled later have no code. One owner. */
+ * Bounded in methods an image and in bytes: those that are sampled later have no code. One owner. */
 #ifndef CS_SAMPLER_DYNAMIC_JIT_CODE_H
 #define CS_SAMPLER_DYNAMIC_JIT_CODE_H
 

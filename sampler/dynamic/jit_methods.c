@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Methods in an array by start; names in one text. A lookup is a binary search, then a few steps back for an older
- * method that reaches over a younger one, each of them a binary search in time. */
+ * method that reaches over a younger one. Each step is a binary search in time. */
 #include "sampler/dynamic/jit_methods.h"
 
 #include <stdlib.h>

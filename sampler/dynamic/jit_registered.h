@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of code that a process registered by signals' cs_name_code: its segment is met while it runs, and held, because it is
- * gone when the process ends. One owner. */
+/* Names of code that a process registered by signals' cs_name_code. Its segment is met while it runs, and held, because
+ * it is gone when the process ends. One owner. */
 #ifndef CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
 #define CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jitdump files, which runtimes write beside the code that they make (Linux: tools/perf/Documentation/
- * jitdump-specification.txt): a header, then records of methods that were made or moved, appended while the
- * program runs. Pure but for reading the file. */
+/* Reader of jitdump files, which runtimes write along with the code that they make (Linux:
+ * tools/perf/Documentation/ jitdump-specification.txt). A file is a header, then records of methods that
+ * were made or moved, appended while the program runs. Pure but for reading the file. */
 #ifndef CS_SAMPLER_DYNAMIC_JITDUMP_H
 #define CS_SAMPLER_DYNAMIC_JITDUMP_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Source lines of a method out of its record in a jitdump file (JIT_CODE_DEBUG_INFO): rows of an address, a line, a column
- * and a file's name. A row holds from its address to the next one's. There is no stack of inlined calls in it: of
- * inlined code only file and line are known. Pure.
+/* Source lines of a method out of its record in a jitdump file (JIT_CODE_DEBUG_INFO). They are rows of an address, a
+ * line, a column and a file's name. A row holds from its address to the next one's. There is no stack of inlined calls
+ * in it: of inlined code only file and line are known. Pure.
  *
  * V8's records are put right; the method's name tells that they are V8's ("JS:*turns /srv/a.js:4:15"):
  *   - Its addresses are 64 too high (kElfHeaderSize in its perf-jit.cc).
- *   - Newer ones write the method's own script for each row, also where code of another one was inlined, and they may
+ *   - Newer ones write the method's own script for each row, also where code of another one was inlined. They may
  *     have freed that name before: it has the right length, but the first 16 bytes are the allocator's, with NULs in
- *     them. The next row then begins behind the first NUL where one can; the name is the method's script, if that has
+ *     them. The next row then begins behind the first NUL where one can. The name is the method's script, if that has
  *     the length and the rest, else "". */
 #ifndef CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H
 #define CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose word a file is. Anybody can write root's build-id into a file of their own and run it first. A build-id alone is
- * therefore believed only of files that nobody but root or we may write; the id of any other image names its owner:
+/* Whose word a file is. Anybody can write root's build-id into a file of their own and run it first. A build-id alone
+ * is therefore believed only of files that nobody but root or we may write. The id of any other image names its owner:
  *
  *     BUILD-ID               root's, ours
  *     BUILD-ID-u1000         user 1000's

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images by build-id or file. The file behind a mapping is opened through the process (its mount namespace,
- * deleted files too) and believed only if its build-id or inode is the one that the kernel reported: a file that
- * replaced it under the same name is another image. A file that somebody else may write is another image than root's
- * of the same build-id, and is looked at again for each mapping: file_owner.h. */
+/* Images by build-id or file. The file behind a mapping is opened through the process (its mount namespace, deleted
+ * files too). It is believed only if its build-id or inode is the one that the kernel reported. A file that replaced
+ * it under the same name is another image. A file that somebody else may write is another image than root's of the
+ * same build-id. It is looked at again for each mapping: file_owner.h. */
 #include "sampler/images/images.h"
 #include "sampler/images/file_owner.h"
 #include "sampler/perf/monotonic_clock.h"

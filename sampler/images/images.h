@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From an address at a time to (image, offset).
  *
- * Files of this room:
+ * Files of this module:
  *   images            every image met, once
  *   file_owner        whose word a file is
  *   incarnations      the processes behind PIDs, readable while they change

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a kernel address lies: the kernel proper ("[kernel]", offset from _text), a module (offset from its
- * base), a BPF program (an image of its own, because its address changes with every load). Names come from
- * /proc/kallsyms while sampling, because the next boot has other addresses; only those sampled are kept.
+ * base), or a BPF program. That is an image of its own, because its address changes with every load. Names
+ * come from /proc/kallsyms while sampling, because the next boot has other addresses; only those sampled
+ * are kept.
  *
  * kptr_restrict or lack of rights hide addresses: then everything is one image and unknown, and `reason`
  * says it. One owner. */

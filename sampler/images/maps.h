@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who had what mapped where, and when. A PID lives through incarnations (a fork, then each exec); each has a
- * space: its executable mappings, those replaced lately with the time of their end. dcpi-1997 section 4.3.2.
+/* Which process had what mapped where, and when. A PID lives through incarnations (a fork, then each exec).
+ * Each has a space: its executable mappings, those replaced lately with the time of their end. dcpi-1997
+ * section 4.3.2.
  *
  * Invariant: a lookup names an image only if that image alone was at the address during the whole interval
- * asked about; else it says why not.
+ * asked about. Otherwise it says why not.
  *
  *      function              writer (the session's thread)   other threads
  *      cs_maps_fork ... expire   yes, one only               no

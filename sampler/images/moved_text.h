@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code of a file that was moved to memory of its own, at its old place: large pages for text (node --use-largepages, BOLT's
- * -hugify, iodlr). What is mapped there says nothing of a file, so its neighbours say which, and the bytes whether it is so. */
+/* Code of a file that was moved to memory of its own, at its old place. Large pages for text do it: node
+ * --use-largepages, BOLT's -hugify, iodlr. What is mapped there says nothing of a file, so its neighbours say which,
+ * and the bytes whether it is so. */
 #ifndef CS_SAMPLER_IMAGES_MOVED_TEXT_H
 #define CS_SAMPLER_IMAGES_MOVED_TEXT_H
 

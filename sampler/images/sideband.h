@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's records beside the samples: MMAP2, FORK, EXEC, COMM, EXIT, from one ring a CPU, handed on in
- * the order of their times over all CPUs.
+/* The kernel's records in addition to samples: MMAP2, FORK, EXEC, COMM, EXIT. They come from one ring a
+ * CPU, and are handed on in the order of their times over all CPUs.
  *
- * Invariant: a record is handed on only when no earlier one can still arrive, so the horizon asked for must
- * be at least CS_RING_SETTLE_NS in the past; later ones wait for the next call. */
+ * Invariant: a record is handed on only when no earlier one can still arrive. So the horizon asked for must
+ * be at least CS_RING_SETTLE_NS in the past. Later ones wait for the next call. */
 #ifndef CS_SAMPLER_IMAGES_SIDEBAND_H
 #define CS_SAMPLER_IMAGES_SIDEBAND_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events that answer one question together ("@ipc", "@branches", "@caches", "@tlb"): the model's own where libpfm4 knows
- * them, else the kernel's generic ones, and only as many as this machine counts at the same time. */
+/* Events that answer one question together ("@ipc", "@branches", "@caches", "@tlb"). They are the model's own where
+ * libpfm4 knows them, else the kernel's generic ones. There are only as many as this machine counts at the same time.
+ */
 #ifndef CS_SAMPLER_PERF_EVENT_GROUPS_H
 #define CS_SAMPLER_PERF_EVENT_GROUPS_H
 

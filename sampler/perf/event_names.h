@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the name of an event stands for. Names are libpfm4's ("INST_RETIRED:ANY_P", "skl::INST_RETIRED", "perf::cycles"),
- * perf's ("inst_retired.any_p", "LLC-load-misses") and Intel's of the fixed counters ("INST_RETIRED:ANY"), with perf's
- * modifiers in one word or several ("cycles:u", "cycles:ukpp", "instructions:t"). Pure but for libpfm4's own state. */
+/* What the name of an event stands for. Three kinds of names are known. They are libpfm4's ("INST_RETIRED:ANY_P",
+ * "skl::INST_RETIRED", "perf::cycles"), and perf's ("inst_retired.any_p", "LLC-load-misses"). Intel's of the
+ * fixed counters are known, too ("INST_RETIRED:ANY"). Perf's modifiers come in one word or several ("cycles:u",
+ * "cycles:ukpp", "instructions:t"). Pure but for libpfm4's own state. */
 #ifndef CS_SAMPLER_PERF_EVENT_NAMES_H
 #define CS_SAMPLER_PERF_EVENT_NAMES_H
 

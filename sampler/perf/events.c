@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events by libpfm4 name, and perf_event_open with its many refusals told apart. */
+/* Events by libpfm4 name, and perf_event_open with a sentence for each of its many refusals. */
 #include "sampler/perf/events.h"
 #include "sampler/perf/event_names.h"
 #include "store/base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's events, as perf_event_open gives them.
  *
- * Files of this room:
+ * Files of this module:
  *   cpus              which CPUs there are, and which came or went
  *   event_names       what the name of an event stands for
  *   event_groups      events that answer one question together
@@ -16,7 +16,7 @@
  *   timer_rings       a user-mode timer on every thread, its samples in a ring a CPU
  *
  * Events by libpfm4 name with modifiers ("cycles:u", "instructions:k", "cpu-clock", "precise=2"), and how
- * they are opened: with what the machine and our rights allow, each refusal in one sentence. */
+ * they are opened. They get what the machine and our rights allow, with each refusal in one sentence. */
 #ifndef CS_SAMPLER_PERF_EVENTS_H
 #define CS_SAMPLER_PERF_EVENTS_H
 

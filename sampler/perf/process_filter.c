@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Children of chosen processes are added by the kernel from the moment their parent's byte is set; those that were
+/* Children of chosen processes are added by the kernel from the moment their parent's byte is set. Those that were
  * there before are looked for. One that is being started at that moment may be seen by neither, hence a second look
  * once the handlers that ran have ended. */
 #include "sampler/perf/process_filter.h"

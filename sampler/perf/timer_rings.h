@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples of a clock that counts time in user mode only, as records: one event a thread and CPU (the kernel
- * lets inherited events be read through a ring only if they are bound to a CPU), one ring a CPU. What bursts
- * and paths begin with. */
+/* Samples of a clock that counts time in user mode only, as records. There is one event a thread and CPU,
+ * and one ring a CPU. The kernel lets inherited events be read through a ring only if they are bound to a
+ * CPU. What bursts and paths begin with. */
 #ifndef CS_SAMPLER_PERF_TIMER_RINGS_H
 #define CS_SAMPLER_PERF_TIMER_RINGS_H
 

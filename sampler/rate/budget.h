@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often to sample: a period, a budget, and what a sample costs.
  *
- * Files of this room:
+ * Files of this module:
  *   budget            the rate for a budget
  *   cost              the cost of a sample, from many noisy measurements
  *   cost_measurement  one such measurement, on the calling thread
  *   period            periods drawn at random around a mean
  *
  * A rate for a budget: how often may be sampled so that the profiled work loses at most a given share of its
- * time. What one sample costs differs a hundredfold between bare metal and virtual machines, so it is
- * measured (cost_measurement.h) and fed in here with what the collector used and what bursts held. Pure.
+ * time. The cost of one sample differs a hundredfold between bare metal and virtual machines. So it is
+ * measured (cost_measurement.h) and fed in here with the collector's use and the time that bursts held.
+ * Pure.
  *
  *   loss = rate · events · cost          interrupts: every busy CPU pays them
  *        + collector / (CPUs · time)     its CPU time displaces work as far as CPUs are busy; of some processes
@@ -17,12 +18,12 @@
  *                                        nearly sleeps is not harmed by what another CPU does)
  *        + held / busy                   threads that bursts stopped
  *
- * Busy is what the samples of some windows say together, not of one: at one sample a second a window that had
- * none would say that nothing ran, and that bursts held all of it.
+ * Busy is what the samples of some windows say together, not of one. At one sample a second a window without
+ * samples would say that nothing ran, and that bursts held all of it.
  *
- * Invariant: the rate asked for never makes the predicted loss exceed the budget, unless the fixed part alone
- * takes nearly all of it: then samples still get a twentieth, or the fixed part would be spent for nothing. Where
- * that exceeds the budget, `over` says so. */
+ * Invariant: the rate never makes the predicted loss exceed the budget, unless the fixed part by itself takes
+ * nearly all of it. Then samples still get a twentieth, or the fixed part would be spent for nothing. Where that
+ * exceeds the budget, `over` says so. */
 #ifndef CS_SAMPLER_RATE_BUDGET_H
 #define CS_SAMPLER_RATE_BUDGET_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a sample costs, from many noisy measurements (cost_measurement.h): a mean that forgets slowly, and its upper
- * confidence bound, because what is asked for is that a budget holds. Pure.
+ * confidence bound. The bound counts, because a budget has to hold. Pure.
  *
  * One measurement on a virtual machine is off by a third of what it measures; the host has moods that last
  * seconds. Old measurements count 1/32 less with every new one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cost of a sample: a round spins half of its time without the event and half with it, in turns first,
- * and takes the difference of what was lost in gaps. At a kHz, no faster: the rarer interrupts are the more
- * one costs (measured on a virtual machine: 16 us at 5 kHz, 20 at 1 kHz, 23 at 70 Hz). */
+/* The cost of a sample: a round spins half of its time without the event and half with it, in alternating
+ * order. It takes the difference of what was lost in gaps. At a kHz, no faster: the rarer interrupts are
+ * the more one costs. Measured on a virtual machine: 16 us at 5 kHz, 20 at 1 kHz, 23 at 70 Hz. */
 #include "sampler/rate/cost_measurement.h"
 #include "sampler/perf/monotonic_clock.h"
 

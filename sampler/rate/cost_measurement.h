@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one sample costs the work that it interrupts, measured on the calling thread: it spins on the clock
- * while the event fires on it, and the gaps are what the interrupts took, the hypervisor's part included. */
+/* What one sample costs the work that it interrupts, measured on the calling thread. It spins on the clock
+ * while the event fires on it. The gaps are what the interrupts took, the hypervisor's part included. */
 #ifndef CS_SAMPLER_RATE_COST_MEASUREMENT_H
 #define CS_SAMPLER_RATE_COST_MEASUREMENT_H
 

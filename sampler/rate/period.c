@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Periods: xorshift64*, uniform over [15/16 P, 17/16 P], odd where that leaves room. */
+/* Periods: xorshift64*, uniform over [15/16 P, 17/16 P], odd where P is large enough. */
 #include "sampler/rate/period.h"
 
 void cs_rate_period_init(struct cs_rate_period *period, uint64_t mean, uint64_t seed)

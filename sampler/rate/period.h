@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sampling periods, drawn anew so that no loop stays in step with them. dcpi-1997 section 4.1.1 drew a period
- * for each sample, uniform over [15/16 P, P]; through perf that costs more than the sample (a set period
- * restarts the countdown), so one is drawn for every CS_RATE_PERIOD_REDRAW_NS, odd, uniform over [15/16 P, 17/16
- * P] so that its mean is P. Pure. */
+/* Sampling periods, drawn at random so that no loop stays in step with them. In dcpi-1997 section 4.1.1 a period
+ * was drawn for each sample, uniform over [15/16 P, P]. Through perf that costs more than the sample, because a
+ * set period restarts the countdown. So one is drawn for every CS_RATE_PERIOD_REDRAW_NS, odd, uniform over
+ * [15/16 P, 17/16 P] so that its mean is P. Pure. */
 #ifndef CS_SAMPLER_RATE_PERIOD_H
 #define CS_SAMPLER_RATE_PERIOD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A session that keeps samples apart by an attribute of OpenTelemetry's thread context: which processes are looked at, and what
- * label a row stands for. One owner. */
+/* A session that keeps samples separate by an attribute of OpenTelemetry's thread context: which processes are looked
+ * at, and what label a row has. One owner. */
 #ifndef CS_SAMPLER_SESSION_ATTRIBUTES_H
 #define CS_SAMPLER_SESSION_ATTRIBUTES_H
 

@@ -68,15 +68,14 @@ int cs_session_by_timers_parse(struct cs_session_events *events, struct cs_sampl
             return cs_fail(err, ENOTSUP, "%s: without perf_event_open there is only cpu-clock (%s)",
                            config->events[e], why);
     if (config->target == CS_TARGET_ALL)
-        return cs_fail(
-            err, EPERM,
-            "the whole machine can't be sampled here (%s); what can be: record -- COMMAND, by its own "
-            "timers, and record -p PID, by stopping it for moments",
-            why);
+        return cs_fail(err, EPERM,
+                       "the whole machine can't be sampled here (%s). Use record -- COMMAND, which has its "
+                       "own timers, or record -p PID, which stops it for moments",
+                       why);
     if (config->target == CS_TARGET_PID && config->driver == CS_SAMPLER_DRIVER_TIMERS)
         return cs_fail(err, EINVAL, "timers are of a command's own threads; for -p there is --driver stops");
     if (config->label == CS_LABEL_THREAD)
-        return cs_fail(err, ENOTSUP, "threads can't be told apart here (%s)", why);
+        return cs_fail(err, ENOTSUP, "threads can't be distinguished here (%s)", why);
     if (config->n_more_pids >= PROCESSES_MAX)
         return cs_fail(err, EINVAL, "at most %d processes at once without perf_event_open", PROCESSES_MAX);
     events->driver = config->target == CS_TARGET_PID || config->driver == CS_SAMPLER_DRIVER_STOPS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings change; tables
- * of images come with the process that is asked for while there is much room, then one by one. */
+/* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings
+ * change. Tables of images come with the process that is asked for as long as much memory is free, then one by
+ * one. */
 #include "sampler/session/chains.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
@@ -138,22 +139,17 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 static void take_built(struct cs_session_chains *c)
 {
     const struct cs_unwind_header *table;
-    const struct cs_mapped_image *image;
+    unsigned number;
     size_t n;
-    int rc = cs_image_tables_poll(c->tables, &image, &table, &n);
+    int rc = cs_image_tables_poll(c->tables, &number, &table, &n);
     if (rc == 0)
         return;
     c->next_asking_ns = 0; /* another one may wait */
-    const uint32_t number = image->index;
     if (number >= c->kernel->tables.n_images ||
         c->kernel->tables.images[number].state != CS_CHAIN_IMAGE_ABSENT)
         return;
-    if (rc > 0 && (image->searched || !cs_interpreter_may_be(image->image.path)))
+    if (rc > 0)
         load(c, number, table, n);
-    else if (
-        rc >
-        0) /* copies of stacks asked for it: the handler gets it when it is asked for there, and searched */
-        return;
     else
         cs_chain_tables_none(&c->kernel->tables, number);
 }

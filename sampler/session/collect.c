@@ -198,9 +198,8 @@ static void tell_interpreters(struct cs_sampler *s, enum cs_driver_drain how)
     if (!is_to_be_told(n, a->interpreters_told, &a->interpreters_told_ns, how))
         return;
     cs_session_remark(&s->config,
-                      "more interpreters than are followed at once (16, of files of others than root 8): "
-                      "Python and Lua code "
-                      "of %llu more files has no names",
+                      "Python and Lua functions of %llu more files have no names. At most 16 interpreters "
+                      "are followed at once, 8 if root doesn't own their files",
                       (unsigned long long)(n - a->interpreters_told));
     a->interpreters_told = n;
 }
@@ -214,9 +213,8 @@ static void tell_filtered(struct cs_sampler *s, enum cs_driver_drain how)
         return;
     s->accounts.filtered_told = counts.filtered_threads;
     cs_session_remark(&s->config,
-                      "%llu threads put filters on their system calls (seccomp): timers could end them "
-                      "there, so they and what "
-                      "they started have no samples from then on; --driver stops has",
+                      "%llu threads put filters on their system calls (seccomp). They and what they started "
+                      "have no samples from then on, because timers could end them. Use --driver stops",
                       (unsigned long long)counts.filtered_threads);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Call chains in memory on their way to the store: one tree of contexts an event and label (store/contexts.h). Each frame is placed
- * as a sample is, at the sample's own time; what can't be placed is its cause's frame in "unknown".
+/* Call chains in memory on their way to the store: one tree of contexts an event and label (store/contexts.h). Each
+ * frame is placed as a sample is, at the sample's own time. What can't be placed is its cause's frame in "unknown".
  *
- * Invariant: a chain that was added is in memory or in the store, never in both or neither: a tree is dropped by its own
- * successful merge only. Bounded: a tree that grows beyond CS_SESSION_CONTEXTS_NODES is folded. One owner. */
+ * Invariant: a chain that was added is in memory or in the store, never in both or neither. A tree is dropped by its
+ * own successful merge only. Bounded: a tree that grows beyond CS_SESSION_CONTEXTS_NODES is folded. One owner. */
 #ifndef CS_SAMPLER_SESSION_CONTEXTS_H
 #define CS_SAMPLER_SESSION_CONTEXTS_H
 

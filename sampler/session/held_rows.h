@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of processes that replace code by other code. They leave the kernel's table often, so that each is of one method, but
- * runtimes write names in pieces, late: these rows wait here as long as others do in the table. Bounded in bytes: without room
- * a row is placed at once. One owner. */
+/* Rows of processes that replace code by other code. They leave the kernel's table often, so that each is of one
+ * method, but runtimes write names in pieces, late. These rows wait here as long as others do in the table. Bounded in
+ * bytes: beyond the bound a row is placed at once. One owner. */
 #ifndef CS_SAMPLER_SESSION_HELD_ROWS_H
 #define CS_SAMPLER_SESSION_HELD_ROWS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks (stack_copies.c).
- * They come from the cache or from a child process without rights (image/unwind/child.h), a small file's mostly at once, a large
- * one's later. What wasn't used for longest goes, when they take more than some megabytes. One owner. */
+/* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks
+ * (stack_copies.c). They come from the cache or from a child process without rights (image/unwind/child.h). A small
+ * file's come mostly at once, a large one's later. What wasn't used for longest goes, when they take more than some
+ * megabytes. One owner. */
 #ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
 #define CS_SAMPLER_SESSION_IMAGE_TABLES_H
 
@@ -25,8 +26,8 @@ bool cs_image_tables_made(struct cs_image_tables *tables, pid_t pid, uint64_t st
                           const struct cs_unwind_header **table, size_t *n);
 /* A child is at work; true again and again until what it made has been taken. */
 bool cs_image_tables_busy(const struct cs_image_tables *tables);
-/* What a child has made since the last look: 1, the image and its table; -ENOENT: it has none; 0: nothing yet. */
-int cs_image_tables_poll(struct cs_image_tables *tables, const struct cs_mapped_image **image,
+/* What a child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */
+int cs_image_tables_poll(struct cs_image_tables *tables, unsigned *index,
                          const struct cs_unwind_header **table, size_t *n);
 /* Nobody holds a table now: frees what is too much. */
 void cs_image_tables_trim(struct cs_image_tables *tables);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The time-resolved mode: what was sampled in each interval of a chosen length, by image, event and 16-byte
- * block of code, so that `phases` can show rates over time. sprof-1998 section 3.3. Bounded: when an epoch's
- * interval profiles pass `limit_bytes` on disk, intervals become twice as long, those on disk too, up to an
- * hour: what is still more than the limit then is a few bytes for each block of code that ran.
+/* The time-resolved mode: samples of each interval of a chosen length, by image, event and 16-byte block of
+ * code. So `phases` can show rates over time. See sprof-1998 section 3.3. Bounded: when an epoch's interval
+ * profiles pass `limit_bytes` on disk, intervals become twice as long, those on disk too, up to an hour.
+ * What still exceeds the limit then is a few bytes for each block of code that ran.
  *
- * The axis is wall-clock time taken once at the start and continued by the monotonic clock: a clock that is
+ * The axis is wall-clock time taken once at the start and continued by the monotonic clock. A clock that is
  * stepped never folds two times onto one another. One owner; used by the daemon and by one-shot recordings:
  *
  *     cs_intervals_open(10000, 4 << 20, &intervals);

@@ -25,11 +25,10 @@ void cs_session_look_for_other_rights(struct cs_sampler *s)
         if (stat(path, &st) < 0 || st.st_uid == geteuid())
             continue;
         s->other_rights_told = true;
-        cs_session_remark(
-            &s->config,
-            "process %d has other rights than you (a set-uid program): the kernel ends events there, and "
-            "it has no samples from then on; root's recordings have them",
-            (int)processes[i]);
+        cs_session_remark(&s->config,
+                          "process %d has other rights than you (a set-uid program): the kernel ends its "
+                          "events, so it has no more samples. Record as root to get them",
+                          (int)processes[i]);
     }
     if (n > 0)
         free(processes);

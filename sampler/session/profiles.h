@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts in memory on their way to the store: one table an image, event and label.
  *
- * Invariant: what was added is in memory or in the store, never in both or neither: a profile's table is
+ * Invariant: what was added is in memory or in the store, never in both or neither. A profile's table is
  * dropped by its own successful merge only. One owner. */
 #ifndef CS_SAMPLER_SESSION_PROFILES_H
 #define CS_SAMPLER_SESSION_PROFILES_H

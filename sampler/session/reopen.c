@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A new period for everybody. PERF_EVENT_IOC_PERIOD reaches the threads that an event was opened on and none
- * that inherited it (DISABLE does reach those): what a shell or make has started would go on at the first
- * period for ever, whatever the budget says. So where there are such threads the events are opened anew, on
+ * that inherited it (DISABLE does reach those). What a shell or make has started would go on at the first
+ * period for ever, whatever the budget says. So where there are such threads the events are opened again, on
  * each thread, when the rate changes. */
 #include "sampler/session/reopen.h"
 #include "sampler/perf/target.h"

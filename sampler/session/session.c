@@ -141,7 +141,7 @@ static int open_driver(struct cs_sampler *s, struct cs_error *err)
         s->events.driver = &cs_driver_bpf;
         return timers || s->config.driver == CS_SAMPLER_DRIVER_RING
                    ? cs_fail(err, ENOTSUP,
-                             "attributes of threads are read by the BPF driver alone: root, or CAP_BPF and "
+                             "only the BPF driver reads attributes of threads: root, or CAP_BPF and "
                              "CAP_PERFMON, and events of the kernel are needed")
                    : s->events.driver->open(&config, &s->events.state, err);
     }
@@ -344,8 +344,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     if (rc >= 0 && s->config.waits && !s->waits)
         cs_session_remark(&s->config,
                           s->config.label == CS_LABEL_THREAD
-                              ? "waits aren't recorded beside call chains by thread: leave the label out, "
-                                "waits --by thread tells threads apart all the same"
+                              ? "waits aren't recorded with call chains by thread: leave the label out, "
+                                "waits --by thread distinguishes threads in any case"
                               : "waits can't be recorded: they need root, call chains and Linux 5.8 with BTF "
                                 "and kprobes%s%s",
                           s->wait_kernel.refused[0] ? "; the kernel says: " : "", s->wait_kernel.refused);

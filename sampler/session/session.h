@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One sampling session, from its opening to the merge. Internal to the room (and the benchmarks).
+/* One sampling session, from its opening to the merge. Internal to the module (and the benchmarks).
  *
- * Lower files first; nothing calls upwards. Files of this room:
+ * Lower files first; nothing calls upwards.
+ *
+ * Files of this module:
  *   remarks         sentences for the session's user
  *   open_events     the events and their descriptors
  *   by_timers       a session without perf_event_open

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples that came with a copy of their stack instead of a chain: unwound here by the rows that the kernel unwinds by, as soon
- * as those are known. Most are of a program's first moments, of which the kernel knows nothing yet. Waits for tables that are
- * being made; bounded in bytes and time. One owner. */
+/* Samples that came with a copy of their stack instead of a chain. They are unwound here by the kernel's rows, as soon
+ * as those are known. Most are of a program's first moments, of which the kernel knows nothing yet. Waits for tables
+ * that are being made; bounded in bytes and time. One owner. */
 #ifndef CS_SAMPLER_SESSION_STACK_COPIES_H
 #define CS_SAMPLER_SESSION_STACK_COPIES_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When threads waited: the longest waits of a recording with their beginnings and ends, and from when to when each thread
- * was there. With each goes how long the thread had run by then: so of the time between any two of them it is known
- * exactly how much it ran, whatever was left out.
+/* When threads waited: the longest waits of a recording with their beginnings and ends, and from when to when each
+ * thread was there. Each carries how long the thread had run by then. So the running time between any two of them is
+ * exact, whatever was left out.
  *
- * Bounded: so many waits and so many threads; a longer wait takes the place of the shortest. What was left out is counted.
- * One owner. */
+ * Bounded in waits and in threads: a longer wait takes the place of the shortest. What was left out is counted. One
+ * owner. */
 #ifndef CS_SAMPLER_SESSION_WAIT_TIMES_H
 #define CS_SAMPLER_SESSION_WAIT_TIMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The library that is preloaded, carried in our program: a container's image needs nothing beside it. */
+/* The library that is preloaded, carried in our program: a container's image needs no other file. */
 #include "sampler/timers/timers.h"
 
 __asm__(".pushsection .rodata\n"

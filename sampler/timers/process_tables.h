@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The executable mappings of a process and the unwind tables of their images, read from outside: what a copy of a
- * thread's stack is unwound by. What can't be read has no table. Tables that aren't kept on disk are made by a child without
- * rights (image/unwind/child.h), for whose end the caller waits, but not for longer than it has time for: images are hostile.
- * One thread; process_tables_fini frees. */
+/* The executable mappings of a process and the unwind tables of their images, read from outside. Copies of a thread's
+ * stack are unwound by them. What can't be read has no table. Tables that aren't kept on disk are made by a child
+ * without rights (image/unwind/child.h), because images are hostile. The caller waits for its end, but not for longer
+ * than it has time for. One thread; process_tables_fini frees. */
 #ifndef CS_SAMPLER_TIMERS_PROCESS_TABLES_H
 #define CS_SAMPLER_TIMERS_PROCESS_TABLES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A child reads the clock without end while such a timer interrupts it: where the handler ran between two readings, their
- * distance is what the sample took, the kernel's tick included. The median counts: a host that was away is no cost. */
+/* A child reads the clock without end while such a timer interrupts it. Where the handler ran between two readings,
+ * their distance is what the sample took, the kernel's tick included. The median counts: a host that was away is no
+ * cost. */
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/timers/timers.h"
 

@@ -376,7 +376,7 @@ pid_t cs_stopper_start(struct cs_timer_segment *segment, const pid_t *pids, size
     int ready[2], rc = -EIO;
     if (!s || pipe2(ready, O_CLOEXEC) != 0) {
         free(s);
-        return cs_fail(err, ENOMEM, "out of memory for who samples the process");
+        return cs_fail(err, ENOMEM, "out of memory for the process that takes samples");
     }
     s->segment = segment;
     s->budget = budget;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples processes that run already, without perf_event_open: a process of ours stops a running thread for a moment
- * (ptrace), notes its registers and a copy of its stack, lets it go, and unwinds the copy. Samples and mappings go into the
- * segment that preloaded timers fill, too.
+/* Samples processes that run already, without perf_event_open. A process of ours stops a running thread for a moment
+ * (ptrace) and notes its registers and a copy of its stack. Then it lets the thread go, and unwinds the copy. Samples
+ * and mappings go into the segment that preloaded timers fill, too.
  *
- * When: a timer of the process's CPU time, drawn anew each time from half to one and a half of the mean, says that a sample
- * is due; the kernel looks at it by its ticks alone, so the moment is up to a tick later, drawn at random. Whom: one of the threads that
- * run at that moment, each with the same probability; it counts for all of them. One that sleeps is never stopped, so no
- * system call is interrupted but of a thread that falls asleep just then. Threads and processes that they start are
- * followed.
+ * When: a timer of the process's CPU time says that a sample is due. Each time it is drawn from half to one and a half
+ * of the mean. The kernel looks at it by its ticks only, so the moment is up to a tick later, drawn at random. Whom:
+ * one of the threads that run at that moment, each with the same probability; it counts for all of them. One that
+ * sleeps is never stopped, so no system call is interrupted but of a thread that falls asleep just then. Threads and
+ * processes that they start are followed.
  *
  * Our end, whatever it is, lets all go: the kernel detaches who it finds traced. */
 #ifndef CS_SAMPLER_TIMERS_STOPPER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sampling without perf_event_open: where a container's seccomp profile, or a level of paranoia, takes it away.
  *
- * Files of this room:
+ * Files of this module:
  *   timers            this header, and what a command's environment needs
  *   driver_timers     two drivers of the session that read the segment
  *   preloaded         the library's bytes, carried in our program
@@ -12,10 +12,11 @@
  *   stopped_thread    what is noted of a stopped one, and its call chain
  *   process_tables    a process's mappings, and what its stacks are unwound by
  *
- * "timers": a command is started with a library of ours preloaded (signals/timers/timers.c), which gives each thread a timer
- * of its CPU time. Its samples and mappings come through a shared file. What it can't do: the kernel's side of a
- * program, statically linked programs and set-user-id ones. "stops": processes that run already, and any command, are sampled by ptrace
- * (stopper.h). Samples come at the kernel's ticks (100 to 1000 a second), whatever rate is asked.
+ * "timers": a command is started with a library of ours preloaded (signals/timers/timers.c), which gives each
+ * thread a timer of its CPU time. Its samples and mappings come through a shared file. What it can't do: the
+ * kernel's side of a program, statically linked programs and set-user-id ones. "stops": processes that run already,
+ * and any command, are sampled by ptrace (stopper.h). Samples come at the kernel's ticks (100 to 1000 a second),
+ * whatever rate is asked.
  *
  * The profiled program may write anything into the segment: it is bounded here, and hurts its own profile only.
  *

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What those who ended a wait did while it lasted. A thread's last waits are remembered. The wait is walked back from its
- * end: while its waker ran, it is the waker's running; while the waker waited and was woken in turn, that one's doing; else
- * it is the waker's own wait. That is the path through threads that the wait took (Alexander, Kim et al., wPerf, OSDI 2018,
- * section 3, for one wait). Between two waits that were kept the thread's own totals say how long it ran; the rest of that
- * time it spent in waits like those of its short ones that were kept. Where it waited for a CPU it is the doing of who had that.
- * Bounded. One owner. */
+/* What those who ended a wait did while it lasted. A thread's last waits are remembered. The wait is walked back from
+ * its end: while its waker ran, it is the waker's running. While the waker waited and was woken in turn, that one's
+ * doing. Otherwise it is the waker's own wait. That is the path through threads that the wait took (Alexander, Kim et
+ * al., wPerf, OSDI 2018, section 3, for one wait). Between two waits that were kept the thread's own totals say how
+ * long it ran. The rest of that time it spent in waits like those of its short ones that were kept. Where it waited for
+ * a CPU it is the doing of who had that. Bounded. One owner. */
 #ifndef CS_SAMPLER_WAITS_BLAME_H
 #define CS_SAMPLER_WAITS_BLAME_H
 

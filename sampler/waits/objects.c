@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's part tells a descriptor's inode at the time of the wait. /proc/PID/fd gives the path, believed only if it is
- * that inode; it is asked once an inode. */
+/* The kernel's part reports a descriptor's inode at the time of the wait. The path comes from /proc/PID/fd, and is
+ * believed only if it is that inode. It is asked once an inode. */
 #include "sampler/waits/objects.h"
 
 #include "store/base/text.h"

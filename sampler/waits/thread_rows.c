@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A row that the kernel writes meanwhile may be read half old: its totals never fall, so what is missed now comes with the
- * next call. A thread that has ended is written no more. */
+/* A row that the kernel writes meanwhile may be read half old. Its totals never fall, so what is missed now comes with
+ * the next call. A thread that has ended is written no more. */
 #include "sampler/waits/thread_rows.h"
 
 #include "store/base/text.h"

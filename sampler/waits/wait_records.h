@@ -3,7 +3,7 @@
  *
  * Each thread has a row of totals that are exact. Of single waits a record is kept with a probability that
  * grows with their length D: min(1, D / T). Such a record stands for max(D, T) / D waits like it, so that sums
- * of times and of counts have no bias (a threshold sample: Duffield, Lund, Thorup, 2005), and each wait of at
+ * of times and of counts have no bias (a threshold sample: Duffield, Lund, Thorup, 2005). Each wait of at
  * least T is there. */
 #ifndef CS_SAMPLER_WAITS_WAIT_RECORDS_H
 #define CS_SAMPLER_WAITS_WAIT_RECORDS_H

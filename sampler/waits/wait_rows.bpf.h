@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel's programs of waits share: settings, tables, the kernel's structures, and a thread's row. Included by
- * waits.bpf.h alone. */
+/* What the kernel's programs of waits share: settings, tables, the kernel's structures, and a thread's row. Only
+ * waits.bpf.h includes it. */
 #ifndef CS_SAMPLER_WAITS_WAIT_ROWS_BPF_H
 #define CS_SAMPLER_WAITS_WAIT_ROWS_BPF_H
 

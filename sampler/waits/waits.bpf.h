@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's part: what a thread does off the CPU. Included by aggregate.bpf.c alone, whose tables it unwinds by.
+/* The kernel's part: what a thread does off the CPU. Only aggregate.bpf.c includes it, and its tables are used for
+ * unwinding.
  *
- * At a switch one thread leaves and another comes (sched_switch: all totals), a thread is woken (sched_waking, in the
- * waker's context), it is back (sched_exit_tp or a probe, in its own context: its stack is as it was when it left, so a chain is
- * taken only of what turned out to be worth it; a switch hardly ever has more to do there than to find that it isn't). A thread
- * has the CPU from the choice of the thread on, as the kernel counts. Each call of a helper costs 20 to 70 ns here, all the
- * arithmetic of a switch no more than one of them: so the clock is the scheduler's, the draw our own, the row guessed by
- * the thread's number (docs/lab/waits.md). */
+ * At a switch one thread leaves and another comes (sched_switch: all totals). A thread is woken (sched_waking, in the
+ * waker's context). Then it is back (sched_exit_tp or a probe, in its own context). Its stack is as it was when it
+ * left, so a chain is taken only for waits that turned out to be worth it. A switch hardly ever has more to do there
+ * than to find that it isn't. A thread has the CPU from the choice of the thread on, as the kernel counts. Each call of
+ * a helper costs 20 to 70 ns here, all the arithmetic of a switch no more than one of them. So the clock is the
+ * scheduler's, the draw our own, the row guessed by the thread's number (docs/lab/waits.md). */
 #ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time off the CPU: what threads wait for, and who ends it.
  *
- * Files of this room:
+ * Files of this module:
  *   waits          this header: what a driver offers
  *   blame          what those who ended a wait did meanwhile
  *   objects        what a wait was for, in words

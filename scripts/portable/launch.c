@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bin/cyclescope of the tarball: starts lib/cyclescope by the loader and the libraries beside it, whatever the system has.
- * Static, so that it runs anywhere. */
+/* The tarball's bin/cyclescope: it starts lib/cyclescope by the loader and the libraries of the same folder, whatever
+ * the system has. Static, so that it runs anywhere. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A JIT compiler of two methods, "shop.parse" and "shop.render", which it runs in turn: each says by a tag that it runs (for
- * `observe`), and its code is registered (for `record`). Prints how they
- * shared its CPU time, by the clock.
+/* A JIT compiler of two methods, "shop.parse" and "shop.render", which it runs in turn. Each says by a tag that it runs
+ * (for `observe`), and its code is registered (for `record`). The program prints how they shared its CPU time, by the
+ * clock.
  *
  *      jit [--seconds S] [--names PARSE,RENDER] [--child] [--then PROGRAM [ARGUMENT...]]
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that says which phase it is in and how much it did: a tag "phase" with four named values,
+/* A program that says which phase it is in and how much it did. It has a tag "phase" with four named values, and
  * counters "work" (iterations) and "changes" (phase changes). Each phase does another kind of work, so that
  * cycles per iteration differ. With --truth FILE it also notes each change with rdtscp, what an observer
  * should have seen.
@@ -7,8 +7,8 @@
  *      phases [--seconds S] [--span-us U] [--threads N] [--truth FILE]
  *
  * A phase lasts U microseconds on average (default 20), uniform in U/2 to 3U/2, by a fixed pseudo-random
- * sequence. FILE is text: "tsc_per_us X", then a line for each change "thread tid tsc phase work": at `tsc`
- * that thread had done `work` iterations and entered `phase`; the last one of a thread enters "none". */
+ * sequence. FILE is text: "tsc_per_us X", then a line for each change "thread tid tsc phase work". At `tsc`
+ * that thread had done `work` iterations and entered `phase`. The last one of a thread enters "none". */
 #include "signals/cyclescope.h"
 #include "signals/examples/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wc for a file held in memory, again and again: two counters, "bytes" and "words", and a tag that says which
- * "part" of C source it is in.
+/* Counts words of a file held in memory, again and again. It has two counters, "bytes" and "words", and a tag that
+ * says which "part" of C source it is in.
  *
  *      words FILE [TIMES]
  */

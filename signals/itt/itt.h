@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the Instrumentation and Tracing Technology API (ITT, github.com/intel/ittapi) becomes here.
  *
- * Files of this room:
+ * Files of this module:
  *   itt        tables of names and the binary interface (this header)
  *   collector  entry, and what each thread does: tasks, frames, waits
  *   counters   counters

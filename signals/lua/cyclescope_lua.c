@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* require "cyclescope": tags the Lua function that runs, for Debian's unmodified lua5.4 (and any Lua 5.4), and
- * compiled with its headers for LuaJIT, which interprets while a hook is set. cyclescope.stop() takes the hook away;
- * the program's own tags and counters stay.
+/* The module of require "cyclescope": it tags the Lua function that runs, for Debian's unmodified lua5.4 (and any
+ * Lua 5.4). Compiled with LuaJIT's headers it serves LuaJIT, which interprets while a hook is set. cyclescope.stop()
+ * takes the hook away; the program's own tags and counters stay.
  *
  *      local cyclescope = require "cyclescope"      -- or: lua5.4 -l cyclescope program.lua
  *      cyclescope.start()                           -- require does it already
@@ -10,8 +10,8 @@
  *      cyclescope.add("rows", 10)                   -- a counter
  *
  * A call/return hook writes the tag "lua" with a number for each function prototype: named once, at its first
- * call, "name (file:line)"; C functions are "[C] name". On return the tag is the caller's again; tail calls
- * are followed; coroutines get the hook when they are created through coroutine.create or wrap. An error that
+ * call, "name (file:line)". C functions are "[C] name". On return the tag is the caller's again. Tail calls
+ * are followed. Coroutines get the hook when they are created through coroutine.create or wrap. An error that
  * unwinds leaves the failed function's tag until the next call or return. Cost: the interpreter's hook, some
  * 0.1 us a call. */
 #include "signals/cyclescope.h"

@@ -10,11 +10,11 @@
  *                                                       negative; a counter where the track is incremental
  *      TRACE_EVENT_CATEGORY_ENABLED                     true
  *
- * The slice is the calling thread's. So an event on a track of its own, or with a time stamp, is left out: one whose
- * first further argument is neither a string literal, nor a lambda, nor a flow, nor a TrackEvent field. Further arguments
- * are compiled to nothing, and so are TRACE_EVENT_INSTANT and its old forms, PERFETTO_DEFINE_CATEGORIES and what belongs
- * to it, PERFETTO_TRACK_EVENT_STATIC_STORAGE, perfetto::Tracing::Initialize, perfetto::TrackEvent::Register and
- * descriptors of tracks. Not there: sessions (TraceConfig, Tracing::NewTrace), data sources of the program's own,
+ * The slice is the calling thread's. So an event on a track of its own, or with a time stamp, is left out. Its first
+ * further argument is neither a string literal, nor a lambda, nor a flow, nor a TrackEvent field. Further arguments are
+ * compiled to nothing. So are TRACE_EVENT_INSTANT and its old forms, PERFETTO_DEFINE_CATEGORIES and what belongs to it,
+ * PERFETTO_TRACK_EVENT_STATIC_STORAGE. The same holds for perfetto::Tracing::Initialize, perfetto::TrackEvent::Register
+ * and descriptors of tracks. Not there: sessions (TraceConfig, Tracing::NewTrace), data sources of the program's own,
  * EventContext outside an event's arguments, and the C interface.
  *
  * Events nest 24 deep on a thread; below that the outer one stays. Counters take a word of the thread's line each, of

@@ -14,11 +14,12 @@
  *      ZoneIsActive, TracyIsConnected, TracyIsStarted   true
  *      TracyLockable, TracySharedLockable               the plain lock
  *
- * Compiled to nothing, arguments and all: ZoneText, ZoneColor, ZoneValue, FrameImage, TracyPlotConfig, TracyMessage,
- * TracyLogString, TracyAppInfo, TracyAlloc and TracyFree, LockMark, LockableName, TracyCLock and TracyCSharedLock,
- * TracyParameter, TracyFiber, TracyBeginSamplingProfiling, in all their forms. Not there: the headers for graphics
- * (TracyVulkan.hpp and so on) and for Lua, names of the namespace tracy that the manual doesn't show, and the functions
- * that macros of TracyC.h call. TRACY_ENABLE need not be defined: who wants nothing leaves this header out.
+ * These are compiled to nothing, arguments and all, in all their forms: ZoneText, ZoneColor, ZoneValue, FrameImage,
+ * TracyPlotConfig, TracyMessage, TracyLogString, TracyAppInfo. So are TracyAlloc and TracyFree, LockMark, LockableName,
+ * TracyCLock and TracyCSharedLock, TracyParameter, TracyFiber, TracyBeginSamplingProfiling. Not there: the headers for
+ * graphics (TracyVulkan.hpp and so on) and for Lua, and names of namespace tracy that aren't in the manual. The
+ * functions that macros of TracyC.h call aren't there either. TRACY_ENABLE need not be defined: who wants nothing
+ * leaves this header out.
  *
  * Plots and named frames take a word of the thread's line each, of which there are some ten: see cyclescope.h. */
 #ifndef CYCLESCOPE_TRACY_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What cyclescope_tracy.h and cyclescope_perfetto.h share: zones as values of a tag, named once.
  *
- * Files of this room:
+ * Files of this module:
  *   cyclescope_zones     this
  *   cyclescope_tracy     Tracy's macros (C and C++): installed as cyclescope/tracy/Tracy.hpp and TracyC.h
  *   cyclescope_perfetto  the macros of Perfetto's SDK (C++): installed as cyclescope/perfetto.h
  *
  * A program that was written for one of them is rebuilt, unchanged, with -I PREFIX/include/cyclescope before the
- * other's folder, and with -lcyclescope. The value of a name is a hash of it: the same name is the same value
- * wherever it stands, in all files and libraries of the process. A zone costs a load of that number, a load of what
+ * other's folder, and with -lcyclescope. The value of a name is a hash of it. The same name is the same value
+ * wherever it occurs, in all files and libraries of the process. A zone costs a load of that number, a load of what
  * was before, and two stores.
  *
  * Thread-safe. Nothing here fails the program, allocates, blocks (but where cyclescope.h does) or prints. */

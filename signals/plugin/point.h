@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the compilers' plugins do that needs nothing of the compiler: their options, which functions are wanted,
- * and the assembler text of a tag point. Used by plugin.cc (GCC) and clang_plugin.cc alone.
+ * and the assembler text of a tag point. Only plugin.cc (GCC) and clang_plugin.cc use it.
  *
- * Files of this room:
+ * Files of this module:
  *   point   this
  *
  * A tag point on x86-64 is, in executables (linked with libcyclescope.a; minus the point's own offset in the
@@ -27,10 +27,10 @@
  *
  *      u64 address of label 1 | u32 file | u32 function | u32 line | u16 loop | u8 depth | u8 kind
  *
- * `file` and `function` are offsets in .debug_cyclescope_str; `loop` 0 is the method itself, others number
- * the function's loops from 1; `line` is the method's or the loop's first; `kind` is enum cs_point_kind. Both
- * sections go where debug information goes (strip removes them, objcopy --only-keep-debug keeps them);
- * without them a tag is still an address that symbols and line tables resolve. */
+ * `file` and `function` are offsets in .debug_cyclescope_str. `loop` 0 is the method itself, others number
+ * the function's loops from 1. `line` is the method's or the loop's first. `kind` is enum cs_point_kind. Both
+ * sections go where debug information goes (strip removes them, objcopy --only-keep-debug keeps them).
+ * Without them a tag is still an address that symbols and line tables resolve. */
 #ifndef CS_SIGNALS_PLUGIN_POINT_H
 #define CS_SIGNALS_PLUGIN_POINT_H
 

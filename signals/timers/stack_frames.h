@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Callers by frame pointers, within one thread's stack: it reads between the stack pointer and the stack's top
- * alone, which are mapped, so that no value of a frame pointer can fault. Async-signal-safe. */
+/* Callers by frame pointers, within one thread's stack. It reads only between the stack pointer and the
+ * stack's top, which are mapped, so that no value of a frame pointer can fault. Async-signal-safe. */
 #ifndef CS_SIGNALS_TIMERS_STACK_FRAMES_H
 #define CS_SIGNALS_TIMERS_STACK_FRAMES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a program's own CPU-time timers, or who stops its threads, write samples, and who profiles it reads them.
  *
- * Files of this room:
+ * Files of this module:
  *   timer_segment     this layout
  *   timers            the library that is preloaded into the program
  *   cyclescope_timers  what a program may include

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles the program that it is preloaded into, where the kernel's perf_event_open is out of reach: each
+/* Profiles the program that it is preloaded into, where the kernel's perf_event_open is out of reach. Each
  * thread has a timer of its own CPU time, whose signal notes where the thread is.
  *
- * The signal is SIGURG: its default is to be ignored, so that one which comes late (after an exec, or once the
- * program has set its own handler) ends nothing. Timers come at the kernel's ticks, whatever they were set to;
- * a slot says how much CPU time it stands for. The timer runs at half the mean period, and a sample is taken after one,
- * two or three of its rounds, drawn each time: so nothing has to be set again.
+ * The signal is SIGURG, which is ignored by default. So one which comes late (after an exec, or once the program has
+ * set its own handler) ends nothing. Timers come at the kernel's ticks, whatever they were set to; a slot says how much
+ * CPU time it stands for. The timer runs at half the mean period, and a sample is taken after one, two or three of its
+ * rounds, drawn each time. So the timer never has to be set again.
  *
- * It is linked with no C library, so that its symbols have no versions, and what an old or another libc lacks is weak:
- * one library for programs of glibc 2.17 and later, and of musl.
+ * It is linked with no C library, so that its symbols have no versions. What an old or another libc lacks is weak. So
+ * one library serves programs of glibc 2.17 and later, and of musl.
  *
- * In the handler: no lock, no allocation, no system call, no library call but clock_gettime(CLOCK_MONOTONIC), which the vDSO
- * answers. A program under a filter of system calls (seccomp) may be ended even by the handler's return, so a thread that asks
- * for one has no timer from then on, nor has what it starts.
- * Without its variable in the environment, or with a segment that isn't one, the library does nothing.
+ * In the handler: no lock, no allocation, no system call, no library call but clock_gettime(CLOCK_MONOTONIC), which the
+ * vDSO answers. A program under a filter of system calls (seccomp) may be ended even by the handler's return. So a
+ * thread that asks for a filter has no timer from then on, nor has what it starts. Without its variable in the
+ * environment, or with a segment that isn't one, the library does nothing.
  *
  * cyclescope_timers.h is for a program that chooses what of it is profiled. */
 #define _GNU_SOURCE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sled does while it is on: some fifteen instructions that touch three lines of the thread's own. Any register that
- * a function may get an argument in, or hand a result back in, is as before; %r10 and %r11 are free there, but for a tail
- * call through %r11.
+/* What a sled does while it is on: some fifteen instructions that touch three lines of the thread's own. Any register
+ * that a function may get an argument in, or hand a result back in, is as before. Only %r10 and %r11 are free there,
+ * but for a tail call through %r11.
  *
- * A signal handler between two instructions here may cost one call its tag, never more: depth and slots are bounded by
+ * A signal handler between two instructions here may cost one call its tag, never more. Depth and slots are bounded by
  * masks, and frames that have ended are dropped by address. */
 #include "signals/xray/xray.h"
 

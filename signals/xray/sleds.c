@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of sleds isn't named in memory, so the image's file says where it lies: the section `xray_instr_map`. The file
- * may be another one by now; it is believed only where its program headers are those in memory, and a sled only where it
- * has the bytes that the compiler, or we, put there. */
+/* The table of sleds isn't named in memory, so the image's file says where it lies: the section `xray_instr_map`. The
+ * file may be another one by now. It is believed only where its program headers are those in memory. A sled is
+ * believed only where it has the bytes that the compiler, or we, put there. */
 #include "signals/xray/xray.h"
 
 #include <elf.h>

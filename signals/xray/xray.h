@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Tags for programs built by clang with -fxray-instrument (and by rustc with -Z instrument-xray): a library to preload, or
- * to link.
+/* Tags for programs built by clang with -fxray-instrument (and by rustc with -Z instrument-xray): a library to
+ * preload, or to link.
  *
- * Files of this room:
+ * Files of this module:
  *   xray    what the files promise one another (this header)
  *   watch   when the sleds are on: a sleeping thread that asks whether somebody observes
  *   sleds   where they are in the images of this process, and writing them
  *   nearby  code within reach of a sled's call
  *   calls   what a sled does while it is on
  *
- * The compiler leaves a *sled* of 11 bytes at each function's entry, before each return and before each tail call, and a
- * table of them, `xray_instr_map`. A sled is a jump over nine bytes, or the return itself: that is all it costs while nobody
- * observes.
+ * The compiler leaves a *sled* of 11 bytes at each function's entry, before each return and before each tail call. It
+ * also leaves a table of them, `xray_instr_map`. A sled is a jump over nine bytes, or the return itself: that is all it
+ * costs while nobody observes.
  *
  *      entry, tail call    jmp .+11; nop9         on:  mov $function - page, %r10d; call page + ENTER or TAIL
  *      return              ret; nop10             on:  mov $function - page, %r10d; jmp  page + EXIT
  *
- * clang's own runtime, which programs are linked with, does the same on demand of the program; it is neither needed nor
- * asked here, and sleds that it has switched on are left alone. Ours differs in what a sled costs while it is on: no vector
- * registers to save, no lookup, no function pointer.
+ * clang's own runtime, which programs are linked with, does the same on demand of the program. It is neither needed nor
+ * asked here, and sleds that it has switched on aren't touched. Ours differs in what a sled costs while it is on: no
+ * vector registers to save, no lookup, no function pointer.
  *
- * Invariant: the first two bytes of a sled, which are aligned, are written last when it is switched on and alone when it is
- * switched off, so a thread sees either the whole old sled or the whole new one. The nine bytes behind them stay as they
- * were written: a thread may be between the two instructions.
+ * Invariant: the first two bytes of a sled, which are aligned, are written last when it is switched on. They are the
+ * only ones written when it is switched off. So a thread sees either the whole old sled or the whole new one. The nine
+ * bytes behind them stay as they were written: a thread may be between the two instructions.
  *
- * Each thread keeps the frames that it entered with their tags, and a return restores the tag of the innermost frame that
- * hasn't ended. Frames are told by the address of their return address, so that what longjmp and exceptions skip is
- * dropped. A call that was under way when the sleds were switched on is known by its return address.
+ * Each thread keeps the frames that it entered with their tags, and a return restores the tag of the innermost frame
+ * that hasn't ended. Frames are identified by the address of their return address, so that what longjmp and exceptions
+ * skip is dropped. A call that was under way when the sleds were switched on is known by its return address.
  *
  *      function         called by                                    may
  *      watch            constructor, fork handlers, its own thread   allocate, wait

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes of file formats: little-endian numbers, LEB128 varints, length-prefixed texts. Writing goes to a
- * growing buffer whose one `failed` flag is checked at the end; reading goes through a cursor that never
+ * growing buffer whose one `failed` flag is checked at the end. Reading goes through a cursor that never
  * leaves its range and whose one `bad` flag says that something asked for was not there. All-zero is an empty
  * buffer. Specified in FORMAT.md "Numbers and texts".
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What can be worked out again at any time: entries found by a key, of one kind each, in one folder. An entry
- * is there whole or not at all (temporary file, rename); one that is damaged, of another user (but root), or
+ * is there whole or not at all (temporary file, rename). One that is damaged, of another user (but root), or
  * of another key whose hash is the same is a miss. Failures cost the user time only, so none is reported.
  *
  * The folder is the caller's or, by default, the user's: $CYCLESCOPE_CACHE, else $XDG_CACHE_HOME/cyclescope,

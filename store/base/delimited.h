@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts inside CSV (RFC 4180) and JSON (RFC 8259). A field of CSV is quoted only where it must be. A JSON string gets its quotes always, and U+FFFD for what is no UTF-8; what could mislead
- * (store/base/text.h) is escaped, so that it is exact and yet harmless on a terminal. Nothing is cut.
+/* Texts inside CSV (RFC 4180) and JSON (RFC 8259). A field of CSV is quoted only where it must be. A JSON string gets
+ * its quotes always, and U+FFFD for what is no UTF-8. What could mislead (store/base/text.h) is escaped, so that it is
+ * exact and yet harmless on a terminal. Nothing is cut.
  *
- * A CSV name is a text from outside. CSV has no escapes, so it is cleaned; and where a spreadsheet would take
- * it for a formula (it begins with = + - @) an apostrophe is put before it. A number stays as it is. */
+ * A CSV name is a text from outside. CSV has no escapes, so it is cleaned. Where a spreadsheet would take it
+ * for a formula (it begins with = + - @) an apostrophe is put before it. A number stays as it is. */
 #ifndef CS_STORE_BASE_DELIMITED_H
 #define CS_STORE_BASE_DELIMITED_H
 

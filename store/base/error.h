@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One error, one sentence. A function that can fail for a reason a user should read takes a `struct cs_error
- * *` (never NULL) and returns a negative errno after filling it; cli/ alone prints it. The sentence says what
+ * *` (never NULL). It returns a negative errno after filling it; only cli/ prints it. The sentence says what
  * failed, where, and what to do; it has no trailing newline.
  *
- * This room holds the small things that every room may use, and knows nothing of profiles. Files of this room:
+ * This module holds the small things that every module may use, and knows nothing of profiles.
+ *
+ * Files of this module:
  *   error         one error, one sentence (this header)
  *   array         growing arrays
  *   bytes         little-endian numbers, varints and texts, written and read

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that a stranger may leave unanswered: reads of its memory, opens of its files. A page of a FUSE mount or of a dead NFS
- * server is never served; who reads it can't even be killed. So each such call is made by a helper: a process that shares our
- * memory but not our descriptors, that holds nothing, and that is given up when it is late.
+/* Calls that a stranger may leave unanswered: reads of its memory, opens of its files. A page of a FUSE mount or of a
+ * dead NFS server is never served; who reads it can't even be killed. So each such call is made by a helper: a process
+ * that shares our memory but not our descriptors. It holds nothing, and is given up when it is late.
  *
  *     cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
  *     if (!cs_foreign_memory(pid, addr, &word, sizeof word)) ... the process is gone, or doesn't answer
  *
- * What it costs: a round trip of some 10 us a call. What all calls may wait is bounded, too: BUDGET_MS at once, and a tenth of
- * the time that passes; beyond that they fail at once with -ETIMEDOUT, and who was late fails at once for a minute. All
- * functions: any thread. Until cs_foreign_limit the calls are made directly: who reads their own files may wait for them. */
+ * What it costs: a round trip of some 10 us a call. What all calls may wait is bounded, too: BUDGET_MS at once, and a
+ * tenth of the time that passes. Beyond that they fail at once with -ETIMEDOUT, and who was late fails at once for a
+ * minute. All functions: any thread. Until cs_foreign_limit the calls are made directly: who reads their own files may
+ * wait for them. */
 #ifndef CS_STORE_BASE_FOREIGN_H
 #define CS_STORE_BASE_FOREIGN_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the helper of foreign.h does, and we ourselves where there is none. It runs in our memory, beside our threads, and may be
- * killed anywhere: it takes no lock, allocates nothing, and calls nothing of the C library, whose errno is our thread's. */
+/* What the helper of foreign.h does, and we ourselves where there is none. It runs in our memory, next to our threads,
+ * and may be killed anywhere. It takes no lock, allocates nothing, and calls nothing of the C library, whose errno is
+ * our thread's. */
 #ifndef CS_STORE_BASE_FOREIGN_WORKER_H
 #define CS_STORE_BASE_FOREIGN_WORKER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A number that nobody can know before: where names or addresses of strangers are hashed into a table in memory, it is the seed
- * (or the multiplier, it is odd), so that nobody can choose names that meet in one place. Hashes that are kept in a file don't
- * take it. */
+/* A number that nobody can know before. Where names or addresses of strangers are hashed into a table in memory, it is
+ * the seed (or the multiplier, it is odd). So nobody can choose names that meet in one place. Hashes that are kept in a
+ * file don't take it. */
 #ifndef CS_STORE_BASE_HASH_SEED_H
 #define CS_STORE_BASE_HASH_SEED_H
 

@@ -8,8 +8,8 @@
  *         ;
  *     if (i == CS_MAP_NONE && cs_map_add(&map, hash, n) == 0) array[n++] = key;
  *
- * Keys come from strangers, too: where a key lies depends on a number that nobody knows (hash_seed.h), so that nobody can choose
- * keys that meet. */
+ * Keys come from strangers, too. Where a key lies depends on a number that nobody knows (hash_seed.h), so that nobody
+ * can choose keys that meet. */
 #ifndef CS_STORE_BASE_MAP_H
 #define CS_STORE_BASE_MAP_H
 

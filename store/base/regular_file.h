@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The one opener for paths that somebody else chose: a profiled program, a file given to us. What is there may be a FIFO that
- * hangs its reader, a terminal that becomes ours, a device that acts when it is opened, a link out of a container. So a
- * path is first looked at without opening it (O_PATH), and only a regular file of a size that is allowed is opened.
- * Any thread. */
+/* The one opener for paths that somebody else chose: a profiled program, a file given to us. A path may lead to a FIFO
+ * that hangs its reader, or a terminal that becomes ours. It may also lead to a device that acts when opened, or out
+ * of a container. So a path is first looked at without opening it (O_PATH), and only a regular file of a size that is
+ * allowed is opened. Any thread. */
 #ifndef CS_STORE_BASE_REGULAR_FILE_H
 #define CS_STORE_BASE_REGULAR_FILE_H
 

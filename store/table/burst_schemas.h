@@ -22,7 +22,7 @@
  *
  * Epoch counters: "bursts", "burst-instructions", "burst-end.CAUSE", "burst-skip.CAUSE", "burst-held-ns".
  *
- * All counts are sums over bursts. Within a burst (some 16,000 instructions) memory starts untouched, so
+ * All counts are sums over bursts. Within a burst (some 16,000 instructions) memory starts untouched. So
  * "first" means first in its burst: it may be in a cache all the same. "Distance" is the number of *other*
  * lines (pages) touched since, counted exactly for short distances: near = fewer than 256 lines (64 pages),
  * else far. Addresses are virtual.

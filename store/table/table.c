@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows stand one after the other in the order of their first appearance; an open-addressing hash of the key
- * columns finds them; a permutation, brought up to date when somebody iterates, gives them in key order.
+/* Rows stand one after the other in the order of their first appearance. An open-addressing hash of the key
+ * columns finds them. A permutation, brought up to date when somebody iterates, gives them in key order.
  * Invariant: no two rows have equal keys; at most half of the slots are taken. Rows that were adopted get slots
  * when another is added: most tables are only read. */
 #include "store/table/table.h"

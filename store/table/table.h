@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A profile in memory: a table of unsigned 64-bit columns, some of them keys, the others values that merge by
  * sum, maximum or minimum. Rows with equal keys are one row. That makes every merge commutative and
- * associative (property-tested), whatever the profile counts: points (offset → samples), edges (from, to
- * image, to → count), stacks, intervals, observed tags.
+ * associative (property-tested), whatever the profile counts. It counts points (offset → samples), edges
+ * (from, to image, to → count), stacks, intervals, observed tags.
  *
- * Files of this room:
+ * Files of this module:
  *   table          a profile in memory (this header)
  *   dictionary     the texts of a table, numbered
  *   schema         numbers of the schemas in files

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cross-compiled by tests/cross/code.sh: switches whose tables have entries of one, two and four
- * bytes, a table of addresses, calls that never return, loops, a recursion, an indirect tail call. */
+/* Cross-compiled by tests/cross/code.sh. It has switches whose tables have entries of one, two and four
+ * bytes, and a table of addresses. It also has calls that never return, loops, a recursion, and an indirect
+ * tail call. */
 #include <stdio.h>
 #include <stdlib.h>
 

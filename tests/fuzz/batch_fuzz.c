@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as a batch for a server are read or refused in a sentence; what was read encodes to bytes that say the
- * same.
+/* Fuzz target: any bytes as a batch for a server are read or refused in a sentence. What was read encodes to bytes that
+ * say the same.
  * Sources: exchange/fleet/batch.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "exchange/fleet/batch.h"
 #include "tests/fuzz/checksums.h"

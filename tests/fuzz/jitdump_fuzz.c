@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as a jitdump file, read while it grows: once when half is there, once when all is; and as the record
- * of a method's lines.
+/* Fuzz target: any bytes as a jitdump file, read while it grows: once when half is there, once when all is. The bytes
+ * also serve as the record of a method's lines.
  * Sources: sampler/dynamic/jitdump*.c store/base/bytes.c */
 #include "sampler/dynamic/jitdump.h"
 #include "sampler/dynamic/jitdump_lines.h"

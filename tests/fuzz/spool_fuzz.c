@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as one of the files of a spool (by the first byte: its own, a waiting batch, what is known of a
- * profile): it opens and gives its batches, or refuses in a sentence; nothing is written outside of its folder.
+/* Fuzz target: any bytes as one of the files of a spool. The first byte chooses which: its own, a waiting batch, what
+ * is known of a profile. The spool opens and gives its batches, or refuses in a sentence. Nothing is written outside
+ * of its folder.
  * Sources: exchange/fleet/batch.c exchange/fleet/sent.c exchange/fleet/spool.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "exchange/fleet/batch.h"
 #include "exchange/fleet/sent.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: any bytes as a file of the store are read or refused in a sentence; what was read encodes to a
+/* Fuzz target: any bytes as a file of the store are read or refused in a sentence. What was read encodes to a
  * file that says the same. The checksums are made right first, or nothing would get past them.
  * Sources: store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "store/profile.h"

@@ -126,7 +126,7 @@ def differs(seed, folder):
 
 def main():
     if platform.machine() != "x86_64":
-        print("bursts follow x86-64 code alone")
+        print("bursts follow x86-64 code only")
         return 77
     subprocess.run(["make", "-s", "BUILD=" + BUILD, "CS_DEPS_DONE=1", DRIVER], check=True)
     end, runs, bursts, blocks, failed = time.monotonic() + SECONDS, 0, 0, 0, 0

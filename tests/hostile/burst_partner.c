@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Wants to know what a program has that gets rights which its user hasn't. It shares its memory with a partner, runs for a while
- * where that program will run, and becomes that program. Who goes on repeating its instructions by the old memory's code, with the new
- * program's registers, vectors or pages, touches pages of the old memory by what they hold, and the partner sees which.
+/* Wants to know what a program has that gets rights which its user hasn't. It shares its memory with a partner, runs
+ * for a while where that program will run, and becomes that program. Suppose a replayer goes on repeating its
+ * instructions by the old memory's code, with the new program's registers, vectors or pages. It then touches pages of
+ * the old memory by what they hold, and the partner sees which.
  *
  * Usage: burst_partner HOW BY DELAY SECONDS VICTIM KIND
  *   HOW     fixed: the victim's loop and its secret lie where they always do, as of a program that isn't position-independent

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tries to take over who repeats its instructions, and knows where everything of that process lies: the test's script tells
- * it. Natively each store and jump there faults, and the handler steps over it. Where it is repeated it
- *   - stores to the table by which repeated code finds the way of its indirect calls, and calls: what comes next is a
- *     system call instruction of that process, with registers that make a file. Whose rights were gained is told by who could;
+/* Tries to take over who repeats its instructions, and knows where everything of that process lies: the test's
+ * script tells it. Natively each store and jump there faults, and the handler steps over it. Where it is repeated
+ * it
+ *   - It stores to the table by which repeated code finds the way of its indirect calls, and calls. What comes next is
+ *     a system call instruction of that process, with registers that make a file. The maker of the file shows whose
+ *     rights were gained;
  *   - stores machine code to where translated code lies;
  *   - calls, and returns, to there and to that process's own code.
  * Usage: burst_takeover SECONDS FILE LAYOUT     LAYOUT: a file, "TABLE SYSCALL CODE" in hex, written while we run */

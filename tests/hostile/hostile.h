@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What hostile programs share: a clock, work that gets sampled, and the last word. Each program attacks whoever profiles
- * it, checks that nothing was done to itself, and says "unharmed" as its last line. */
+/* What hostile programs share: a clock, work that gets sampled, and the last word. Each program attacks its profiler,
+ * checks that nothing was done to itself, and says "unharmed" as its last line. */
 #ifndef CS_TESTS_HOSTILE_H
 #define CS_TESTS_HOSTILE_H
 

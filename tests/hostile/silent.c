@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file system that answers its own program alone: who else looks a name up, opens a file or reads a page that isn't cached waits
- * for ever, and can't be killed. By the protocol of /dev/fuse. Not a program of the storms: it needs the right to mount.
+/* A file system that answers only its own program. Another process that looks a name up, opens a file or reads a page
+ * outside the cache waits for ever, and can't be killed. By the protocol of /dev/fuse. Not a program of the storms: it
+ * needs the right to mount.
  *
  * Usage: silent SECONDS FOLDER WHAT... mounts in FOLDER and becomes
  *     code       code of a file there, that runs: its next page was never read
  *     path       a program whose executable mapping lies there, and whose perf map is a link there
  *     exec WORDS...  another program, with CS_SILENT=FOLDER/file: it has the file open and mapped; its end is the file system's
- * It prints the longest time for which it stood, in seconds, other than for want of a CPU. */
+ * It prints the longest time for which it was stopped, in seconds, without the time that it waited for a CPU. */
 #include "hostile.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs code of a file, then puts something else at the file's path: a FIFO, a link to a terminal, a device, a socket.
- * Who opens it to read symbols hangs, gains a terminal or reads for ever. The perf map and the jitdump likewise.
- * Usage: special_files SECONDS FOLDER fifo|tty|zero|loop */
+ * A reader that opens it for symbols hangs, gains a terminal or reads for ever. The perf map and the jitdump
+ * likewise. Usage: special_files SECONDS FOLDER fifo|tty|zero|loop */
 #include "hostile.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tries to take over who repeats its instructions: stores machine code to every page of an address range where that
- * program might live, then branches. Natively each store faults, and the handler steps over it; where a store succeeds, the
- * branches that follow may run the code, which makes a file. Who made it tells whose rights were gained.
- * Usage: takeover SECONDS FILE FROM-HEX TO-HEX [jump]     jump: branch into the range instead of storing */
+ * program might live, then branches. Natively each store faults, and the handler steps over it. Where a store succeeds,
+ * the branches that follow may run the code, which makes a file. The owner of the file shows whose rights were gained.
+ * Usage:
+ * takeover SECONDS FILE FROM-HEX TO-HEX [jump]     jump: branch into the range instead of storing */
 #include "hostile.h"
 
 #include <signal.h>

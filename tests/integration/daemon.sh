@@ -157,7 +157,7 @@ else
     echo "no mounts here: full and read-only disks not tried"
 fi
 
-# --- profiles go to disk, counters don't, and just then the session starts anew: its counters aren't forgotten ---
+# --- profiles go to disk, counters don't, and just then the session starts again: its counters aren't forgotten ---
 cat >"$place/counters.c" <<'C'
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,10 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the manual says exists: its links, files, benchmarks, subcommands and options; its lines fit a page.
+# What the manual says exists: its links, files, benchmarks, subcommands and options; its lines fit a page; its words are plain.
 # (Its blocks of commands run in tutorials.sh.)
 # Beside others.
 set -u
-python3 - "$CYCLESCOPE" <<'PY'
+bad=0
+if git rev-parse --git-dir >/dev/null 2>&1; then # the lint needs the list of files
+    python3 tests/words.py || bad=1
+    # It can fail: a long sentence, a banned word, a message and a comment are found.
+    lint=$(mktemp -d)
+    mkdir -p "$lint/store" "$lint/docs"
+    printf 'The daemon keeps a profile beside the store.\n\nThis sentence has more words than a reader can hold at once because it goes on and on and names one thing after the other until nobody remembers its subject.\n' >"$lint/docs/page.md"
+    printf '/* An idea that hangs on another one. */\nint f(void) { return cs_fail(err, 1, "this file was told to be seldom read: %%s", name); }\n' >"$lint/store/x.c"
+    found=$(cd "$lint" && python3 "$OLDPWD/tests/words.py" docs/page.md store/x.c | tail -n 1)
+    [ "${found%% *}" = 5 ] || { echo "not ok: the lint of words found $found instead of 5"; bad=1; }
+    rm -r "$lint"
+fi
+python3 - "$CYCLESCOPE" <<'PY' || bad=1
 import glob, os, re, subprocess, sys
 program, bad, options = sys.argv[1], 0, {}
 
@@ -62,3 +74,4 @@ if len(benches) < 20 or sum(map(bool, options.values())) < 15:
     complain("too little was looked at:", len(benches), "benchmarks,", len(options), "subcommands")
 sys.exit(bad > 0)
 PY
+exit $bad

@@ -40,7 +40,7 @@ tool, store, truth = sys.argv[1:]
 def prof(*words):
     return json.loads(subprocess.run([tool, "prof", "--json", "--top", "0", "--store", store, *words], check=True, capture_output=True, text=True).stdout)["rows"]
 count = lambda r: sum(r["samples"].values())
-labels = {r["process"]: count(r) for r in prof("--by", "attribute") if r["process"] != "[not told apart]"}
+labels = {r["process"]: count(r) for r in prof("--by", "attribute") if r["process"] != "[unlabelled]"}
 log = {w[1]: int(w[2]) for w in map(str.split, open(truth)) if w[0] == "route"}
 works = {"/cart": "work_cart", "/pay": "work_pay", "/search": "work_search"}
 whole = {r["procedure"]: count(r) for r in prof()}
@@ -84,7 +84,7 @@ python3 - "$CYCLESCOPE" "$work" <<'PY' || fail "other attributes"
 import json, re, subprocess, sys
 def labels(store):
     rows = json.loads(subprocess.run([sys.argv[1], "prof", "--json", "--top", "0", "--by", "attribute", "--store", f"{sys.argv[2]}/{store}"], check=True, capture_output=True, text=True).stdout)["rows"]
-    return {r["process"]: sum(r["samples"].values()) for r in rows if r["process"] != "[not told apart]"}
+    return {r["process"]: sum(r["samples"].values()) for r in rows if r["process"] != "[unlabelled]"}
 tenants, traces = labels("tenant"), labels("trace")
 assert {"tenant-0", "tenant-1", "tenant-2"} == set(tenants), tenants
 assert len(traces) > 10 and all(re.fullmatch("a0a1a2a3a4a5a6a7a8a9aaab[0-9a-f]{8}", t) for t in traces), traces

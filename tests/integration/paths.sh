@@ -6,7 +6,7 @@ set -u
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 fail() { echo "not ok: $*"; exit 1; }
-[ "$(uname -m)" = x86_64 ] || { echo "skipped: paths are interpreted from x86-64 code alone"; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo "skipped: paths are interpreted from x86-64 code only"; exit 77; }
 driver=$BUILD/tests/programs/path_driver
 branches=$BUILD/tests/programs/branches
 

@@ -110,7 +110,7 @@ spend(later, 1.5)
 END
 python=/usr/bin/python3
 if [ $ran -gt 0 ] && $python "$scratch/reuse.py" 1000 >/dev/null; then
-    told= # whether both are told apart is chance, 1 to 7: where a module's dictionary lies decides
+    told= # whether both are distinguished is chance, 1 to 7: where a module's dictionary lies decides
     for _ in 1 2 3; do
         rm -rf "$scratch/store"
         "$CYCLESCOPE" record --driver bpf -F 500 --no-bursts -o "$scratch/store" -- $python "$scratch/reuse.py" 1000 >/dev/null 2>&1 || continue
@@ -119,7 +119,7 @@ if [ $ran -gt 0 ] && $python "$scratch/reuse.py" 1000 >/dev/null; then
         echo "of memory that two functions had: early, then later have $told samples (1 to 3)"
         awk -v e="${told% *}" -v l="${told#* }" 'BEGIN { exit !(e > 0.1 * (e + l) && l > 0.6 * (e + l)) }' && { told=well; break; }
     done
-    [ "$told" = well ] || { echo "not ok: code that had the same memory isn't told apart"; exit 1; }
+    [ "$told" = well ] || { echo "not ok: code that had the same memory isn't distinguished"; exit 1; }
 fi
 
 # The program's own function is to blame for what it has the library do, and `callees` knows it by its bare name.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The rooms of ARCHITECTURE.md are those of the code; and a file or an include that breaks them is found.
+# The modules of ARCHITECTURE.md are those of the code; and a file or an include that breaks them is found.
 # Beside others.
 set -eu
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout: no list of files"; exit 77; }
@@ -26,7 +26,7 @@ breaks() { # what, file, line to add at its end
 }
 breaks 'an include of the other mechanism' observer/observe.c '#include "sampler/sampler.h"'
 breaks 'an include upwards' analysis/cfg/cfg.c '#include "analysis/frequency/frequency.h"'
-breaks 'a file in no room' analysis/stray.c 'int stray;'
+breaks 'a file in no module' analysis/stray.c 'int stray;'
 breaks 'a file that no list has' store/stray.c 'int stray;'
 breaks 'a library that prints' store/store.c 'void f(void) { printf("x"); }'
 breaks 'a call that reads by PID' sampler/images/maps.c 'long f(int pid) { return process_vm_readv(pid, 0, 0, 0, 0, 0); }'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenTelemetry's thread context, written from OTEP 4719 and 4947 alone, by the ways that cyclescope's own writer doesn't take:
- * the mapping is anonymous where the kernel can name one, the payload lies elsewhere, a thread has one record whose `valid` says whether it
- * counts. PAD: so much other thread-local storage that the loader can't place it beside the program's. */
+/* OpenTelemetry's thread context, written only from OTEP 4719 and 4947, by the ways that cyclescope's own writer
+ * doesn't take. The mapping is anonymous where the kernel can name one, and the payload lies elsewhere. A thread has
+ * one record whose `valid` says whether it counts. PAD: enough other thread-local storage that the loader can't place
+ * it next to the program's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads that work on requests and tell so by a writer of OpenTelemetry's thread context: cyclescope's own or
- * another one, linked or (WRITER in the environment: a shared object) loaded at run time. Each route is worked on in a function
- * of its own, so where a sample lies says what its attribute must be.
+/* Threads that work on requests and report it by a writer of OpenTelemetry's thread context. The writer is cyclescope's
+ * own or another one, linked or (WRITER in the environment: a shared object) loaded at run time. Each route is worked
+ * on in a function of its own, so where a sample lies says what its attribute must be.
  *
  *      work SECONDS THREADS   works until a reader has had time to know the program, then each thread so long (CPU time); prints
  *                             "route NAME NS": CPU time of all threads; "none": with nothing attached

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A writer of OpenTelemetry's thread context, as tests/otel/work.c uses it: cyclescope's (ours.c), and one that was written from
- * the specification alone (plain.c). */
+/* A writer of OpenTelemetry's thread context, as tests/otel/work.c uses it: cyclescope's (ours.c), and one that was
+ * written only from the specification (plain.c). */
 #ifndef TESTS_OTEL_WRITER_H
 #define TESTS_OTEL_WRITER_H
 

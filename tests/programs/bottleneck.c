@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs with a planted bottleneck, by name of the case: a fixed amount of work; with "mended" in place of "slow" the function that is
- * the bottleneck (bottleneck()) takes half its time. Prints the seconds that it took, by the clock.
+/* Programs with a planted bottleneck, by name of the case: a fixed amount of work. With "mended" in place of "slow" the
+ * function that is the bottleneck (bottleneck()) takes half its time. Prints the seconds that it took, by the clock.
  *
  *   serial      one thread: half of the time is the bottleneck's
  *   pool        two workers compute, the first thread joins them; the first one's work is longer

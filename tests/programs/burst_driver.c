@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bursts of one process, one after the other, with a summary: what burst-hold and burst-exact run, and a tool
- * to try things. usage: burst_driver [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-P PACE_INSTRUCTIONS] [-v]
- * [-e] [-s SECONDS] (-p PID | -- COMMAND...) */
+/* Bursts of one process, one after the other, with a summary. The benchmarks burst-hold and burst-exact run
+ * it, and it is a tool to try things. usage: burst_driver [-n BURSTS] [-i INSTRUCTIONS] [-g GAP_MS] [-P
+ * PACE_INSTRUCTIONS] [-v] [-e] [-s SECONDS] (-p PID | -- COMMAND...) */
 #include "sampler/burst/runner_process.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program that would notice if somebody stopped its threads in any other way than by taking time: every
- * blocking call must end as if nobody was there, every signal must arrive once, every computation give its
- * result, SIGTRAP belong to it. usage: burst_notice SECONDS. Exit 0 and "unnoticed", or 1 and what was
- * noticed. burst_notice strict|filter SECONDS: the same of a single thread whose system calls are all
- * forbidden but those that end it: any made in its name kills it. */
+/* A program that would notice if somebody stopped its threads in any other way than by taking time. Every
+ * blocking call must end as if nobody was there, and every signal must arrive once. Every computation must
+ * give its result, and SIGTRAP belong to it. usage: burst_notice SECONDS. Exit 0 and "unnoticed", or 1 and
+ * what was noticed. burst_notice strict|filter SECONDS: the same of a single thread whose system calls are
+ * all forbidden but those that end it. Any call made in its name kills it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

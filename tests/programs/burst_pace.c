@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Knows how fast it runs: a loop of known length that measures itself. usage: burst_pace KIND SECONDS, where
- * KIND is fast, slow or nested, which only read, or fast-stores or slow-stores, which write. Prints its
+/* Knows how fast it runs: a loop of known length that measures itself. usage: burst_pace KIND SECONDS. KIND
+ * is fast, slow or nested, which only read, or fast-stores or slow-stores, which write. Prints its
  * instructions a microsecond of CPU time. */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that run vector code, AVX-512 where the machine has it, with branches that depend on the results.
- * usage: burst_vectors THREADS; runs until it is killed. */
+ * usage: burst_vectors THREADS. Runs until it is killed. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Becomes another program just while somebody traces it: each of so many children works until it finds itself
+/* Becomes another program just while somebody traces it: each of several children works until it finds itself
  * traced, and then calls exec at once. Prints how many of the programs ended with another code than 0.
  *
  *     exec_while_traced CHILDREN HOW PROGRAM [ARGUMENT]...

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Works for 0.3 s of CPU time under a filter of system calls that ends it for any but the few that a word names, and exits with
+/* Works for 0.3 s of CPU time under a filter of system calls. A word names the few calls that don't end it. It
+ * exits with
  * 7. filtered WAY: how the filter comes on. */
 #include <linux/audit.h>
 #include <linux/filter.h>

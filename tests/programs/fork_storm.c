@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Many short processes: each works for so many us in its own code and ends. Prints the CPU time of all of them, user
- * and system, in ms, and how many there were. */
+/* Many short processes: each works for a number of us in its own code and ends. Prints the CPU time of all of them,
+ * user and system, in ms, and how many there were. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

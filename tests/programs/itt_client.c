@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program that calls the ITT API as programs do: its static part (written from the interface, independent of
  * signals/itt) loads what INTEL_LIBITTNOTIFY64 names. Tasks of three kinds, nested, by turns of random length, in a
- * frame; a counter; and its own truth: turns of one loop in each task, itself alone, on standard output.
+ * frame, and a counter. Its reference is on standard output: turns of one loop in each task, without nested ones.
  *
  *      itt_client [SECONDS]          "task outer 0.301234" lines: shares of all turns
  *      itt_client --cost             ns of a begin and end: without a collector's function, and as loaded

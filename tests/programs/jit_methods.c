@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A JIT compiler at scale: makes METHODS methods, all by half of its time, says so in a perf map or a jitdump file (names of a
- * virtual machine's length, bytes, lines), and runs them by turns, each for some microseconds.
+/* A JIT compiler at scale. It makes METHODS methods, all by half of its time, and runs them by turns, each for some
+ * microseconds. It describes them in a perf map or a jitdump file (names of a virtual machine's length, bytes, lines).
  *
  *      jit_methods METHODS SECONDS map|dump FOLDER      jitdump files go to FOLDER, perf maps to /tmp
  *
- * Prints "pid NUMBER", "cpu SECONDS" and "rss KB" of itself, and "run NAME TURNS": all turns, of which one method has a tenth. */
+ * Prints "pid NUMBER", "cpu SECONDS" and "rss KB" of itself, and "run NAME TURNS": all turns, of which one method
+ * has a tenth. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

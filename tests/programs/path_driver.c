@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which way a program's first thread goes, said from its registers and 512 bytes of stack (analysis/interpret/abstract_run.h),
- * against which way it went: the program is stopped at random moments and single-stepped.
+/* Which way a program's first thread goes, derived from its registers and 512 bytes of stack
+ * (analysis/interpret/abstract_run.h), against which way it went. The program is stopped at random moments and
+ * single-stepped.
  *
  *     path_driver [-n MOMENTS] -- COMMAND...
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes a recording of perf (perf.data) with as many samples as wanted over real images of this system, so
- * that readers can be timed: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES [DEPTH]]. Samples are skewed as
- * profiles are: a few hot addresses in each image, images themselves of very different weight. With a DEPTH they
- * have call chains of up to so many callers, which branch as they go inwards: 131,072 different ones. */
+/* Writes a recording of perf (perf.data) with as many samples as wanted over real images of this system, so that
+ * readers can be timed. Usage: perfdata_filler SAMPLES IMAGES FILE [FOLDER-OF-IMAGES [DEPTH]]. Samples are skewed
+ * as profiles are: a few hot addresses in each image, images themselves of very different weight. With a DEPTH
+ * they have call chains of up to that many callers, which branch as they go inwards: 131,072 different ones. */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>

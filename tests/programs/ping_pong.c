@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two processes hand a byte to and fro through pipes: nearly all of it is switching. Prints seconds for so many turns. */
+/* Two processes hand a byte to and fro through pipes: nearly all of it is switching. Prints the seconds of a number of
+ * turns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

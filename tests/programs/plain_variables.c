@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An unmodified program for the observer: a phase flag, a counter and a bump pointer in plain variables, and its own log of
- * how long each phase took in CPU time and how far the counter went. Seconds in argv[1]. */
+/* An unmodified program for the observer: a phase flag, a counter and a bump pointer in plain variables. Its own log
+ * has how long each phase took in CPU time and how far the counter went. Seconds in argv[1]. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Seven procedures whose work is said on the command line, in ms of CPU time each at a calibrated speed:
- * procedures 100 100 100 200 50 50 30. A known profile to test reports with. */
+/* Seven procedures whose work is set on the command line, in ms of CPU time each at a calibrated speed. An
+ * example: procedures 100 100 100 200 50 50 30. A known profile to test reports with. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A stopped process, unwound by our tables: what the programs beside this file share. Of one process at a time. */
+/* A stopped process, unwound by our tables: what the programs of this folder share. Of one process at a time. */
 #ifndef CS_TESTS_PROGRAMS_PROCESS_CHAIN_H
 #define CS_TESTS_PROGRAMS_PROCESS_CHAIN_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A target that knows exactly what an observer should see: it notes the clock at each step of its counter and
+/* A target that knows exactly what an observer should see. It notes the clock at each step of its counter and
  * at each change of its tag. Each thread has its own line, tags and file.
  *
  *      steps SECONDS FILE [THREADS [SPAN_CYCLES]]
  *
- * FILE (FILE.1, FILE.2 ... for further threads): 8-byte little-endian words, TSC << 8 | tag, one for each
- * step, in order: at that clock the counter "steps" went up by one and from then on the tag "phase" had that
- * value. With several threads the tag's values are 16 * thread + 1 ..., so that a value tells the thread.
- * Steps of the tags take 200, 400, 800 and 1600 cycles, by half more or less at random; a tag lasts
- * SPAN_CYCLES (50000) by half more or less. */
+ * FILE (FILE.1, FILE.2 and so on for further threads) has 8-byte little-endian words, TSC << 8 | tag. There
+ * is one for each step, in order. At that clock the counter "steps" went up by one and from then on the tag
+ * "phase" had that value. With several threads the tag's values are 16 * thread + 1 ..., so that a value
+ * tells the thread. Steps of the tags take 200, 400, 800 and 1600 cycles, by half more or less at random. A
+ * tag lasts SPAN_CYCLES (50000) by half more or less. */
 #include "signals/cyclescope.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program none of whose system calls may end early, because nobody sends it a signal that it handles: no EINTR, no
- * short count, no signal that nobody sent. Its threads work for a moment, so that bursts find them, then wait.
- * usage: uninterrupted SECONDS [ignores|to-all|deaf|handles]
+/* A program none of whose system calls may end early, because nobody sends it a signal that it handles. There is no
+ * EINTR, no short count, no signal that nobody sent. Its threads work for a moment, so that bursts find them, then
+ * wait. usage: uninterrupted SECONDS [ignores|to-all|deaf|handles]
  *   ignores  signals that do nothing are sent to its threads all the time; nothing is handed over, because a
  *            thread that is traced just then returns a short count (docs/security-model.md, what isn't safe yet)
  *   to-all   the same, but what is sent is one signal that it ignores, to all of it, whose first thread works

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waits of known kinds, by name of the case, for SECONDS; logs what its threads waited by their own clocks:
+/* Waits of known kinds, by name of the case, for SECONDS. Logs what its threads waited by their own clocks:
  * "lived SECONDS" and "waited REASON SECONDS" at the end.
  *
  *   sleeping-lock    a thread sleeps with the lock held that others want

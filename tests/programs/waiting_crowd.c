@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* waiting_crowd SECONDS THREADS: so many threads at any time, each of which lives for 2 to 8 s and is followed by another: they sleep for 0.2 to 1 s,
- * want one of 16 locks whose holders sleep for 1 ms, and compute a little. Logs by its own clocks "slept SECONDS", "locked SECONDS" (waited
- * for locks), "threads N". */
+/* Usage: waiting_crowd SECONDS THREADS, with THREADS threads at any time, each of which lives for 2 to 8 s and is
+ * followed by another. They sleep for 0.2 to 1 s, take one of 16 locks whose holders sleep for 1 ms, and compute a
+ * little. Logs by its own clocks "slept SECONDS", "locked SECONDS" (waited for locks), "threads N". */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

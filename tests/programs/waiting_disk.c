@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file on a slow disk: `waiting_disk SECONDS DIRECTORY` mounts a file system of its own there (FUSE, in a mount namespace
- * that nobody else sees) whose one file is served by a process, "slow-disk", that sleeps 10 ms before each read's answer. A
- * thread, "victim", reads it. Logs as tests/programs/waiting does: "lived SECONDS", "waited file SECONDS". Exit 77: this
- * machine allows no such mount. */
+/* A file on a slow disk: `waiting_disk SECONDS DIRECTORY` mounts a file system of its own there (FUSE, in a mount
+ * namespace that nobody else sees). Its one file is served by a process, "slow-disk", that sleeps 10 ms before each
+ * read's answer. A thread, "victim", reads it. Logs as tests/programs/waiting does: "lived SECONDS", "waited file
+ * SECONDS". Exit 77: this machine allows no such mount. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>

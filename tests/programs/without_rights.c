@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a command under a system-call filter: without_rights docker|NAME[,NAME...] COMMAND [ARG...]
  *
- * "docker" refuses what docker's and podman's default profiles refuse to a container without added capabilities
- * (their lists name what is allowed; these are the calls of Linux 6 that aren't, for a kernel that has ptrace
- * allowed, from 4.8 on). Else the calls named are refused. Refused is EPERM; no_new_privs is set. */
+ * "docker" refuses what docker's and podman's default profiles refuse to a container without added
+ * capabilities. Their lists name what is allowed. These are the calls of Linux 6 that aren't, for a kernel that
+ * has ptrace allowed, from 4.8 on. Else the calls named are refused. Refused is EPERM; no_new_privs is set. */
 #include <errno.h>
 #include <seccomp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/contexts: totals, callers, callees and trees of chains that recurse, against a model that looks at each
- * chain by itself; and short names of C++. */
+/* Tests analysis/contexts: totals, callers, callees and trees of chains that recurse, against a model that looks
+ * at each chain by itself. It also tests short names of C++. */
 #include "analysis/contexts/calls.h"
 #include "image/code.h"
 #include "tests/unit/tree.h"

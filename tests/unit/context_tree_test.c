@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The handler's calling-context tree against a list of all chains, and what it is told to unwind by. */
+/* The handler's calling-context tree against a list of all chains, and the tables that it gets to unwind
+ * by. */
 #define CS_TREE_HALF struct cs_tree_line *
 #define CS_TREE_LINE(half, number) (&(half)[number])
 #include "sampler/chains/chains.h"

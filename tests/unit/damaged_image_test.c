@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fuzz target's body on this test's own executable with bytes changed at random, in a child a batch: a
+/* The fuzz target's body on this test's own executable with bytes changed at random, in a child a batch. A
  * crash or an endless loop of the child fails the test. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of events against the encodings that Intel's manual gives them (SDM volume 3, chapter on performance monitoring), on
- * a Skylake that libpfm4 is told to see; the kernel's generic events in their core's form. */
+/* Names of events against the encodings that Intel's manual gives them (SDM volume 3, chapter on performance
+ * monitoring). The machine is a Skylake that libpfm4 is made to see. The kernel's generic events in their
+ * core's form. */
 #include "observer/source/arch.h"
 #include "observer/source/core_events.h"
 #include "sampler/perf/event_names.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* exchange/export/export.h: who watches an export is told each stage, and never more than there is. */
+/* Tests exchange/export/export.h: a watcher of an export gets each stage, and never more than there is. */
 #include "analysis/frequency/markov_chain.h"
 #include "exchange/export/export.h"
 #include "store/table/burst_schemas.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* analysis/frequency/flow_cache.h through cs_edge_flow_load: a kept answer is the solver's, and is asked for only
- * where the store holds what it was solved from. */
+/* Tests analysis/frequency/flow_cache.h through cs_edge_flow_load. A kept answer is the solver's, and is asked
+ * for only where the store holds what it was solved from. */
 #include "analysis/frequency/edge_flow.h"
 #include "store/table/burst_schemas.h"
 #include "tests/unit/tree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names and addresses that were chosen to meet in one place of a table whose hash everybody knows: they cost no more than as many
- * others. */
+/* Names and addresses that were chosen to meet in one place of a table whose hash everybody knows. They cost no more
+ * than the same number of others. */
 #include "sampler/images/images.h"
 #include "sampler/images/labels.h"
 #include "store/contexts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of interpreted code whose memory becomes other code's. The interpreter is made up: a function's name is the letter that
- * stands at the address of its code. */
+/* Names of interpreted code whose memory becomes other code's. The interpreter is made up: a function's name is the
+ * letter at the address of its code. */
 #include "sampler/dynamic/interpreted.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The code of JIT methods: versions told apart, kept in a store, recognised from there. */
+/* The code of JIT methods: versions distinguished, kept in a store, recognised from there. */
 #include "image/code.h"
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jit_methods.h"

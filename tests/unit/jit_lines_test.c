@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of JIT methods: out of made-up jitdump files, whole, cut and lying; kept in a store, read from there as those of any
- * image. */
+/* Lines of JIT methods: out of made-up jitdump files, whole, cut and lying. Kept in a store, read from there as those
+ * of any image. */
 #include "image/code.h"
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jit_methods.h"

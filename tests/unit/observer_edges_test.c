@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mean rates by tag of programs that are known to the cycle: tags that last 50,000 cycles and count in steps,
+/* Mean rates by tag of programs that are known to the cycle. Tags last 50,000 cycles and count in steps,
  * sampled at known clocks. Whatever the relation of period and step, of steps and changes, the mean is the
  * true one. */
 #include "observer/sample/sink.h"

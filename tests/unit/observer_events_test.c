@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events beside signals: the kernel's page-fault counter against pages that are touched one by one, which any
- * machine can count; refusals in a sentence where it can't. */
+/* Events in addition to signals: the kernel's page-fault counter against pages that are touched one by one,
+ * which any machine can count. Refusals in a sentence where it can't. */
 #include "observer/source/events.h"
 
 #include <pthread.h>

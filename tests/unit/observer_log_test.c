@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sample log: what is written is read, gaps are where chunks meet, a log that is cut or damaged loses no
- * more than it must, and no byte of it can hurt the reader. */
+/* The sample log: what is written is read, and gaps are where chunks meet. A log that is cut or damaged
+ * loses no more than it must, and no byte of it can hurt the reader. */
 #include "observer/log/log.h"
 #include "observer/log/replay.h"
 

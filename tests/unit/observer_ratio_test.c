@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ratios of counters: found by any name of their events; summed in the sink as quotients of sums, by tag and as a
- * histogram; the same after a way through the store. */
+/* Ratios of counters: found by any name of their events. Summed in the sink as quotients of sums, by tag and as a
+ * histogram. The same after a way through the store. */
 #include "observer/log/save.h"
 #include "observer/sample/sink.h"
 

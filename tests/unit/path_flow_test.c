@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows from short paths, against a program whose flows are known: D goes to A or B, one as often as the
- * other, both to C, which takes its branch after A and falls through after B. A stalls, so that nine paths
- * of ten begin there. */
+/* Flows from short paths, against a program whose flows are known. D goes to A or B, one as often as the
+ * other. Both go to C, which takes its branch after A and falls through after B. A stalls, so that nine
+ * paths of ten begin there. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "store/table/burst_schemas.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The shipped counter-reading code on an emulated PMU: perf mmap pages in ordinary memory, and a SIGSEGV
- * handler that executes `rdpmc` (it faults where CR4.PCE is clear, or no PMU is there) from a scripted
- * counter. The reader must be right or say that it could not read; it must never be wrong. */
+/* The shipped counter-reading code on an emulated PMU. It has perf mmap pages in ordinary memory, and a
+ * SIGSEGV handler that executes `rdpmc` from a scripted counter. The instruction faults where CR4.PCE is
+ * clear, or no PMU is there. The reader must be right or say that it could not read; it must never be
+ * wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct measurement against stretches of known length: the pair's own cost is taken off, a stretch that lost
- * the CPU is kept apart, also around a nested one. */
+/* Direct measurement against stretches of known length. The pair's own cost is subtracted, and a stretch that
+ * lost the CPU is kept separate, also around a nested one. */
 #include "signals/cyclescope_measure.h"
 
 #include <sched.h>

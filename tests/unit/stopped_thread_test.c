@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The chain of a stopped thread is whole at each instruction of a function with a frame pointer, the epilogue's too: at its
- * `ret` rows still say that the caller's frame pointer lies on the stack, where it was popped from (System V ABI 3.2.2). */
+/* The chain of a stopped thread is whole at each instruction of a function with a frame pointer, the epilogue's too. At
+ * its `ret` rows still say that the caller's frame pointer lies on the stack, where it was popped from. Source: System
+ * V ABI 3.2.2. */
 #include "sampler/timers/stopped_thread.h"
 
 #include <alloca.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is kept of a closed epoch against the files that it was made of: whatever happens to either, the list is that
+/* What is kept of a closed epoch against the files that it was made of. Whatever happens to either, the list is that
  * of the files. */
 #include "store/catalog.h"
 #include "store/file.h"

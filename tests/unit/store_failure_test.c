@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every call into the system fails once: the n-th one, for n = 1, 2, 3, ... until an operation passes without
  * having met a failure. After each failure the store is whole and holds the state before or after the
- * operation. The same with the process dying at the n-th call (what a SIGKILL leaves), and a check that
- * nothing is renamed into place before it was synced (what a power cut leaves). Calls are wrapped by the
- * linker. */
+ * operation. The same with the process dying at the n-th call, as a SIGKILL leaves it. Nothing is renamed
+ * into place before it was synced, as a power cut would show. Calls are wrapped by the linker. */
 #include "store/store.h"
 #include "tests/unit/each_profile.h"
 #include "tests/unit/tree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The small things that the store's room offers to all: arrays, texts, random numbers, delimited text. */
+/* The small things that the store module offers to all: arrays, texts, random numbers, delimited text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows made from code alone, against what the compiler described of the same code: the C library's own. With
+/* Rows made only from code, against what the compiler described of the same code: the C library's own. With
  * CS_UNWIND_FILES="A B" other files. And small functions as musl and PHP's fibers have them. */
 #include <setjmp.h>
 #include <stdarg.h>

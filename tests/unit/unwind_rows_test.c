@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of installed binaries against libdw's own reading of the same descriptions: at each place where a rule begins and at random
- * ones, a step from random registers over random memory must come to the same caller. Usage with files of your own:
- * CS_UNWIND_FILES="A B" build/tests/unit/unwind_rows_test; CS_UNWIND_ALL=1 leaves no row out. */
+/* Rows of installed binaries against libdw's own reading of the same descriptions. At each place where a rule begins
+ * and at random ones, a step from random registers over random memory must come to the same caller. Usage with files of
+ * your own: CS_UNWIND_FILES="A B" build/tests/unit/unwind_rows_test; CS_UNWIND_ALL=1 leaves no row out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

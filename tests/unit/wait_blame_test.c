@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is to blame for a wait: the parts of it, by the last waits of those who ended it. */
+/* The blame for a wait: the parts of it, by the last waits of those who ended it. */
 #include "sampler/waits/blame.h"
 #include "sampler/waits/wait_records.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waits of two sides: what chance makes is no change, what grew is. Runs are drawn: waits come at random, the lengths of a place
- * spread over a decade, and short ones are sampled as the kernel's part does it. */
+/* Waits of two sides: what chance makes is no change, what grew is. Runs are drawn. Waits come at random, the lengths
+ * of a place spread over a decade, and short ones are sampled as the kernel's part does it. */
 #include "analysis/waits/wait_changes.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times of waits: of more than there is room for the longest are kept and the others counted; from a store they become lines
+/* Times of waits. When there are too many, the longest are kept and the others counted. From a store they become lines
  * that say what was, and "waiting" where nobody knows. */
 #include "analysis/waits/time_lines.h"
 #include "sampler/session/wait_times.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The shipped reader across migrations, with rivals on both CPUs: whatever it returns lies between two
- * read()s of the kernel. Cycles alone: the emulated machine with two CPUs counts nothing else. */
+ * read()s of the kernel. Cycles only: the emulated machine with two CPUs counts nothing else. */
 #include "tests/vm/truth.h"
 
 #include <sched.h>

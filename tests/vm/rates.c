@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The observer's loop with hardware counters as its source. One CPU can't hold a target and its observer, so
- * the loop's shipped pieces are given work of known rate in two ways: cs_take and cs_sink_add around a known
- * loop, and a whole variant of the loop observing itself while a rival takes the CPU away. */
+ * the loop's shipped pieces are given work of known rate in two ways. One is cs_take and cs_sink_add around
+ * a known loop. The other is a whole variant of the loop observing itself while a rival takes the CPU away.
+ */
 #include "analysis/machine/time_base.h"
 #include "observer/loop/body.h"
 #include "tests/vm/truth.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The shipped user-space reader (observer/source/rdpmc.h) against read() and known work, on one CPU. tests/vm/broken
- * builds this with readers that are wrong in one way each: some assertion here must catch every one of them.
+/* The shipped user-space reader (observer/source/rdpmc.h) against read() and known work, on one CPU. The folder
+ * tests/vm/broken builds this with readers that are wrong in one way each: some assertion here must catch every one
+ * of them.
  */
 #include "tests/vm/truth.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sampling by overflow of a hardware counter, through the shipped sampler: with exact periods the number of
- * samples is what the counter says, to the last one; program counters lie inside the loop; drawn periods stay
+/* Sampling by overflow of a hardware counter, through the shipped sampler. With exact periods the number of
+ * samples is what the counter says, to the last one. Program counters lie inside the loop. Drawn periods stay
  * in their band; both drivers agree. Usage: sampling LOOP (the program loop.c) */
 #include "image/code.h"
 #include "sampler/rate/period.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The observer's premise: what it reads of the core less what it did itself is what the other thread did. Against the emulated
- * processor's own counts (magic rdpmc, tests/vm/x86/cs_pmu.h), read before and after each sample: between them the
- * target's instructions are known exactly if it did nothing meanwhile, else within bounds.
+/* The observer's premise: what it reads of the core less what it did itself is what the other thread did. Against the
+ * emulated processor's own counts (magic rdpmc, tests/vm/x86/cs_pmu.h), read before and after each sample. Between them
+ * the target's instructions are known exactly if it did nothing meanwhile, else within bounds.
  *
  * sibling [SAMPLES [PERIOD]]: the shares of kept intervals that are exact, and the length of an interval. */
 #include "tests/vm/truth.h"

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The alarm that goes off while a thread runs its own code: a one-shot cpu-clock event with exclude_kernel,
- * whose interrupt sends the thread a signal. It finds the thread in user mode, so no system call is
- * interrupted.
+/* The alarm that goes off while a thread runs its own code. It is a one-shot cpu-clock event with
+ * exclude_kernel, whose interrupt sends the thread a signal. It finds the thread in user mode, so no system
+ * call is interrupted.
  *
  * The signal is a *quiet* one, whose default is to do nothing, and which the thread neither handles nor
- * blocks. A traced thread stops for it all the same. A thread that is traced no longer never sees it: the
+ * blocks. A traced thread stops for it all the same. A thread that is traced no longer never sees it. The
  * kernel throws it away, when it is sent or on the way back to user mode. So we may die at any moment, and
  * nothing needs to be taken back. Signals that the program itself ignores won't do: it may stop ignoring one
  * that then ends it.
  *
- * Go's runtime handles them all. It sends SIGURG to its own threads, to make them give way, and takes one that
- * nobody sent for no reason to do anything: any program may be sent one. So there the alarm is SIGURG, and it is
- * delivered: one of the runtime's own that came meanwhile is merged with it, and would else be lost.
+ * Go's runtime handles them all. It sends SIGURG to its own threads, to make them give way. One that nobody sent
+ * is no reason for it to do anything, because any program may be sent one. So there the alarm is SIGURG, and it
+ * is delivered. One of the runtime's own that came meanwhile is merged with it, and would otherwise be lost.
  *
- * Who else blocks or handles all of them can't be stopped so. To interrupt it (PTRACE_INTERRUPT) a few microseconds
- * after an alarm of our own was tried: nine of ten threads that work in pieces of 0.1 ms were in a system call
- * by then, and one that had handed over a part of its bytes returned a short count (docs/lab/bursts.md). */
+ * A thread that blocks or handles all of them can't be stopped so. To interrupt it (PTRACE_INTERRUPT) a few
+ * microseconds after an alarm of our own was tried. Nine of ten threads that work in pieces of 0.1 ms were in a
+ * system call by then. One that had handed over a part of its bytes returned a short count (docs/lab/bursts.md). */
 #include "sampler/burst/holder/alarm.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A set-uid program (or one with capabilities of its file) gets no rights when its thread is traced at exec, unless the
- * tracer may trace everybody. We trace a thread for a moment, and it may call exec just then. So it stops before the
- * first instruction of the new program (PTRACE_O_TRACEEXEC). It ran nothing yet, its words are on the stack as the
- * kernel put them there, and what an exec changes is changed: to make the same exec again changes nothing but the
- * rights.
+/* A set-uid program (or one with capabilities of its file) gets no rights when its thread is traced at exec. The
+ * exception is a tracer that may trace everybody. We trace a thread for a moment, and it may call exec just then. So it
+ * stops before the first instruction of the new program (PTRACE_O_TRACEEXEC). It ran nothing yet, and its words are on
+ * the stack as the kernel put them there. What an exec changes is changed already. So making the same exec again
+ * changes nothing but the rights.
  *
- * It runs up to its first system call, which becomes an execve of the same file, words and environment; there it is
+ * It runs up to its first system call, which becomes an execve of the same file, words and environment. There it is
  * detached, and enters that call untraced. Until a program's first system call nothing of what it did can be seen.
  *
  * The path is where the kernel put it: AT_EXECFN, or, of a script, its interpreter's, which is the first word. It must
  * still lead to the file that was executed, or else the thread goes on as it is. A file that its user may execute but
- * not read (sudo's on some systems) can't be read in memory either: there the thread itself is asked
- * (process_vm_readv), with a page that we share with it (shmat). A filter of system calls might kill it for those two, so
- * then it isn't asked. */
+ * not read (sudo's on some systems) can't be read in memory either. There the thread itself is asked
+ * (process_vm_readv), with a page that we share with it (shmat). A filter of system calls might kill it for those two,
+ * so then it isn't asked. */
 #include "sampler/burst/holder/exec_again.h"
 #include "sampler/burst/holder/rights.h"
 #include "sampler/burst/runner/libc.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the CPU of a stopped thread out of idle. It would fall asleep, which on a virtual machine gives it
- * back to the host: what runs there meanwhile takes the caches (a database ran the first 20 us after a burst
- * at a third of its speed), and to come back takes some 40 us. So a thread of ours that gives way to
- * everybody (SCHED_IDLE) turns there until the stopped one is about to go on, and reads what warm_caches.c
- * asks for. It is gone before that one comes: it would want the CPU once more, to go to sleep, and what the
- * thread's clock says of it would be off by that. A CPU looks for work for some us before it sleeps.
+/* Keeps the CPU of a stopped thread out of idle. Otherwise it would fall asleep, which on a virtual machine
+ * gives it back to the host. What runs there meanwhile takes the caches: a database ran the first 20 us
+ * after a burst at a third of its speed. To come back takes some 40 us. So a thread of ours that gives way
+ * to everybody (SCHED_IDLE) spins there until the stopped one is about to go on. It reads what warm_caches.c
+ * asks for. It is gone before that one comes. Otherwise it would need the CPU once more, to go to sleep, and
+ * the readings of the thread's clock would be off by that. A CPU looks for work for some us before it
+ * sleeps.
  *
- * And keeps the runner off that CPU. To the kernel a CPU whose thread stands is a free one: where another
- * program has the other CPU of two it put the runner there in two bursts of three, which takes the thread's
- * caches as it follows the trace and, as it watches, its CPU. */
+ * And keeps the runner off that CPU. To the kernel a CPU whose thread is stopped is a free one. Where
+ * another program has the other CPU of two, it put the runner there in two bursts of three. The runner then
+ * takes the thread's caches as it follows the trace and, as it watches, its CPU. */
 #include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/runner/boundary.h"
 #include "sampler/burst/runner/libc.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The replayer has kept pages of earlier bursts and says which; their present content goes into the memory
- * that both share, from where the replayer takes it. It could read them by itself, one call each: 0.6 us a page
- * more while the thread stands.
+/* The replayer has kept pages of earlier bursts and says which. Their present content goes into the memory that
+ * both share, from where the replayer takes it. It could read them by itself, one call each: 0.6 us a page more
+ * while the thread stands.
  *
- * They are read by the thread's number, many in one call: by the descriptor of its memory each costs 0.7 us more, which made
- * stops of python3 longer by 16 %. While the thread stands its number is its own. One that is killed, by another thread's exec, say,
- * leaves it to others; so what was read is kept back until ptrace has found the thread standing once more. */
+ * They are read by the thread's number, many in one call. By the descriptor of its memory each costs 0.7 us more, which
+ * made stops of python3 longer by 16 %. While the thread stands its number is its own. One that is killed, by another
+ * thread's exec, say, leaves it to others. So what was read is kept back until ptrace has found the thread standing
+ * once more. */
 #include "sampler/burst/holder/kept_pages.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/present_pages.h"

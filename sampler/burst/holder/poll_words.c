@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words of a thread's memory, read from another CPU while the thread runs what its burst has followed: each
+/* Words of a thread's memory, read from another CPU while the thread runs what its burst has followed. Each
  * changes when the thread gets to where the trace changes it. They are to it what SHIM's software signals are
- * to an observer (ISCA 2015, section 3), only that the program doesn't know that it sends them: nothing stops
- * it, and a read costs it no more than a line that another core asks for. */
+ * to an observer (ISCA 2015, section 3), but the program doesn't know that it sends them. Nothing stops it,
+ * and a read costs it no more than a line that another core asks for. */
 #include "sampler/burst/holder/poll_words.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"

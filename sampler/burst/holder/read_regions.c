@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The target's memory map, read from /proc/PID/maps between bursts (never while a thread is stopped). A
- * region's identity is a hash of what decides whether a copy of one of its pages can still be right: file,
- * position in it, permissions. */
+ * region's identity is a hash. It covers what decides whether a copy of one of its pages can still be
+ * right: file, position in it, permissions. */
 #include "sampler/burst/holder/read_regions.h"
 #include "sampler/burst/runner/boundary.h"
 #include "sampler/burst/runner/sys.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Starts the replayer and takes turns with it. It is a copy of ourselves from before anything foreign ran, in
- * an address space of its own, which gives up its rights before it looks at the first page.
+ * an address space of its own. It gives up its rights before it looks at the first page.
  *
  * Whatever it does, nobody waits for it for long: it is killed when it exceeds its time, and its death is seen
  * within a millisecond. */

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is a thread still of the program that the runner was made for? The runner's descriptors of its memory lead to what it
- * had then, for ever. A thread may have become another program since, and a partner that shares the old memory may go on
- * in there: then nothing of the thread may reach the replayer, which runs the old memory's code.
+ * had then, for ever. A thread may have become another program since, and a partner that shares the old memory may go
+ * on in there. Then nothing of the thread may reach the replayer, which runs the old memory's code.
  *
- * A program is told by its auxiliary vector: where the kernel put its stack, its loader, its vDSO, at random at each exec.
- * Its old memory can be made to say something else, but nobody there knows what. Where nothing is put at random, by the
- * file that it runs. With the rights and the label of a security module that is all that an exec can change.
+ * A program is identified by its auxiliary vector: where the kernel put its stack, its loader, its vDSO, at random at
+ * each exec. Its old memory can be made to say something else, but nobody there knows what. Where nothing is put at
+ * random, by the file that it runs. With the rights and the label of a security module that is all that an exec can
+ * change.
  *
- * All is asked of the process whose folder of /proc the runner has, and of its threads: not of another one that has its number
- * now. The vector's descriptor was opened before those of the memory. A vector read last that equals it says that there was no
- * exec in between: memory that is left never comes back.
+ * All questions go to the process whose folder of /proc the runner has, and to its threads. They don't go to another
+ * one that has its number now. The vector's descriptor was opened before those of the memory. A vector read last that
+ * equals it says that there was no exec in between: memory that is left never comes back.
  *
- * Looked at before a burst; again when the thread is traced, from where on no exec of its own is missed (it stops at each,
- * PTRACE_O_TRACEEXEC), so that it stands with the memory that it had then; and again before anything is believed of the burst. A
- * thread that another one's exec ends is ptrace's no more, whoever has its number then. None of that is while it stands. */
+ * Looked at before a burst. Again when the thread is traced, because from then on no exec of its own is missed. It
+ * stops at each (PTRACE_O_TRACEEXEC), with the memory that it had then. And again before anything is believed of the
+ * burst. A thread that another one's exec ends is ptrace's no more, even if another thread has its number then. None of
+ * that is while it stands. */
 #include "sampler/burst/holder/same_program.h"
 #include "sampler/burst/holder/rights.h"
 #include "sampler/burst/runner/libc.h"

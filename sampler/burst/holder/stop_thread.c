@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stopping a thread without its noticing. We trace the thread (PTRACE_SEIZE doesn't stop it) and set an alarm
- * (alarm.h) that goes off while it runs its own code: a signal that does nothing, for which a traced thread
- * stops all the same, and which is thrown away on PTRACE_DETACH. No system call is interrupted. The thread is
- * traced for the fraction of a millisecond that this takes.
+ * (alarm.h) that goes off while it runs its own code. The alarm is a signal that does nothing. A traced
+ * thread stops for it all the same, and PTRACE_DETACH throws it away. No system call is interrupted. The
+ * thread is traced for the fraction of a millisecond that this takes.
  *
- * A thread that goes to sleep before the alarm can't be detached (that needs a stop), but the kernel detaches
- * the threads of a tracer that ends: so each burst has a thread of its own, the stopper, which in that case
- * just ends.
+ * A thread that goes to sleep before the alarm can't be detached, because that needs a stop. But the kernel
+ * detaches the threads of a tracer that ends. So each burst has a thread of its own, the stopper, which in
+ * that case just ends.
  *
  * A thread may become another program meanwhile: exec_again.c.
  *
@@ -15,7 +15,7 @@
  * Signals that come while we trace it, and that it ignores, stop it, too, perhaps in a system call. Some calls
  * then return EINTR although no handler runs. Such a result becomes ERESTARTNOHAND, by which the kernel makes
  * the call again unless a handler runs: what the thread would have seen without us. SIGCHLD isn't sent to that
- * thread alone, and would end calls of others: one that has children is left alone (alarm.h). */
+ * thread only, and would end calls of others. A thread that has children is left alone (alarm.h). */
 #include "sampler/burst/holder/stop_thread.h"
 #include "sampler/burst/holder/alarm.h"
 #include "sampler/burst/holder/exec_again.h"

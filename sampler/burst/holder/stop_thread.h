@@ -2,10 +2,12 @@
 /* The process that stops a thread without its noticing, reads its memory and times it. It has the profiler's rights
  * and never runs foreign code; what it reads of the replayer's it copies once and bounds.
  *
- * Whoever dies: the kernel lets a thread go whose holder dies, and kills the replayer; a replayer that is late is
+ * Whoever dies: the kernel lets a thread go whose holder dies, and kills the replayer. A replayer that is late is
  * killed, and the thread let go.
  *
- * A file calls only files above it. Files of this room:
+ * A file calls only files above it.
+ *
+ * Files of this module:
  *   rights             what /proc/TID/status says of a thread's rights
  *   same_program       is a thread still of the program that the runner was made for?
  *   read_regions       reads the target's memory map

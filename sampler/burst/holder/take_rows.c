@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies rows and results out of the memory that the replayer can write, each once, and bounds what the copy
- * says: what reaches the profiler doesn't change any more, and can't say more than a burst can be. */
+ * says. So what reaches the profiler doesn't change any more, and can't say more than a burst can be. */
 #include "sampler/burst/holder/take_rows.h"
 #include "sampler/burst/runner/libc.h"
 #include "store/table/burst_schemas.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks at the thread that was let go, in one of two ways that the replayer chose: words of its memory, read
- * again and again (poll_words.c), or a clock of the thread's that notes its registers twice, 25 to 250 us
- * later. What that tells is timed_burst.c's. */
+/* Looks at the thread that was let go, in one of two ways that the replayer chose. One is words of its
+ * memory, read again and again (poll_words.c). The other is a clock of the thread's that notes its registers
+ * twice, 25 to 250 us later. What that tells is timed_burst.c's. */
 #include "sampler/burst/holder/watch_thread.h"
 #include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/holder/poll_words.h"

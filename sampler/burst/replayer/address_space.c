@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel has put a stack, the vDSO and its clock pages where the target may have something: move the clock
+/* The kernel has put a stack, the vDSO and its clock pages where the target may have something. Move the clock
  * pages aside (a target that reads the time reads them), unmap the rest. */
 #include "sampler/burst/replayer/address_space.h"
 #include "sampler/burst/replayer/translator/pages.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who takes this process over has: the copies of pages that it made, a descriptor that reads the target's
- * memory, one that says which of its pages are there, and the calls below. credentials(7), capabilities(7), seccomp(2). */
+/* An attacker who takes this process over has only the copies of pages that it made, two descriptors, and the calls
+ * below. The descriptors read the target's memory and say which of its pages are there. See credentials(7),
+ * capabilities(7), seccomp(2). */
 #include "sampler/burst/replayer/give_up_rights.h"
 #include "sampler/burst/replayer/replayer.h"
 #include "sampler/burst/runner/runner.h"

@@ -3,7 +3,7 @@
  *
  *     holder: fill ask, question++ ──► replayer: do it, fill told, answer = question ──► holder: read
  *
- * Both words are futexes: on a machine of few CPUs the two take turns on one of them, while the stopped
+ * Both words are futexes. On a machine of few CPUs the two take turns on one of them, while the stopped
  * thread's own stays free.
  *
  * The replayer ran foreign code. So to the holder everything here is what a stranger wrote: it copies a value

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A performance monitoring unit for QEMU's x86-64, compiled into it by tests/vm/x86/hooks.
  *
- * cs_pmu.c     registers, counters, overflow and turns: what a guest's kernel drives
- * cs_models.c  the processors: which events their selectors mean, and what CPUID says
- * cs_caches.c  the stated caches, TLB and branch predictor, and what a miss costs
+ *   cs_pmu.c     registers, counters, overflow and turns: what a guest's kernel drives
+ *   cs_models.c  the processors: which events their selectors mean, and what CPUID says
+ *   cs_caches.c  the stated caches, TLB and branch predictor, and what a miss costs
  *
  * What happened is counted once, per CPU, mode and kind of event (`counts`): this is the ground truth. A counter of the
- * PMU is a view of sums of these, and the guest can read the sums themselves by a magic `rdpmc` (cs_pmu.c, truth).
+ * PMU is a view of sums of these. The guest can read the sums themselves by a magic `rdpmc` (cs_pmu.c, "truth").
  *
- * Time is the instruction clock: each executed instruction is a tick of two cycles, a stall some more, and CPUs take turns. A
- * CPU's cycles are those in which it isn't halted, so that two busy threads of a core run at half speed each. */
+ * Time is the instruction clock: each executed instruction is a tick of two cycles, a stall some more, and CPUs
+ * take turns. A CPU's cycles are those in which it isn't halted, so that two busy threads of a core run at half
+ * speed each. */
 #ifndef CS_PMU_H
 #define CS_PMU_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How predictable branches are: a two-level predictor with local history (Yeh and Patt 1991), gshare with
- * global history (McFarling 1993), a chooser for each branch; above them tables with tags by geometric
- * lengths of history (TAGE: Seznec and Michaud 2006), as real cores have; for indirect branches the same with
- * targets, for returns a stack. Tables live on from burst to burst, histories start anew in each. A branch
- * that all of them miss is hard for any. Columns of cs_schema_branches. */
+ * global history (McFarling 1993), and a chooser for each branch. Above them are tables with tags by
+ * geometric lengths of history (TAGE: Seznec and Michaud 2006), as real cores have. Indirect branches have
+ * the same with targets, returns a stack. Tables live on from burst to burst, histories start empty in each.
+ * A branch that all of them miss is hard for any. Columns of cs_schema_branches. */
 #include "sampler/burst/replayer/trace/branch_predictors.h"
 #include "sampler/burst/replayer/translator/blocks.h"
 #include "sampler/burst/runner/libc.h"

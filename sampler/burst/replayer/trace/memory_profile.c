@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What memory instructions and code touched in a burst: columns of cs_schema_memory and cs_schema_code_lines.
- * Distances are counts of distinct lines (pages) since the last use: exact below the threshold, found by a
- * scan over what the burst touched, and only where so many *changes* of line lie between that the answer
- * isn't known without. */
+ * Distances are counts of distinct lines (pages) since the last use, exact below the threshold. They are
+ * found by a scan over what the burst touched. It runs only where the number of *changes* of line in between
+ * leaves the answer open. */
 #include "sampler/burst/replayer/trace/memory_profile.h"
 #include "sampler/burst/replayer/translator/blocks.h"
 #include "sampler/burst/replayer/translator/code_pages.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which words of the thread's memory are to be read while it runs (holder/poll_words.c). That is decided while
- * the thread still stands: some that the beginning of the trace writes again and
- * again, as counters and stacks are, and others that the burst changed, from pages taken at random, as data
- * that is written once. Where there are none of the first the others begin to change when another loop is
- * reached, and its time is all that they would tell. */
+ * the thread is still stopped. Some are words that the beginning of the trace writes again and again, as
+ * counters and stacks are. Others are words that the burst changed, from pages taken at random, as data that
+ * is written once. Where there are none of the first, the others begin to change when another loop is reached,
+ * and they would report only its time. */
 #include "sampler/burst/replayer/trace/polled_words.h"
 #include "sampler/burst/replayer/translator/pages.h"
 #include "sampler/burst/runner/libc.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How fast a thread runs natively what its burst has followed. When it is let go some words of its memory are
  * read again and again, from another CPU, while it runs. When the trace changes those, and to what
- * (word_history.c), tells how far it had come at each time (trace_position.c): pairs of time and instructions.
- * From one pair to the next is an interval. One that begins with the thread (after_ns 0) is slower: cold
- * caches are in it. Who reads it takes that off.
+ * (word_history.c), shows how far it had come at each time (trace_position.c). The result is pairs of time and
+ * instructions. From one pair to the next is an interval. One that begins with the thread (after_ns 0) is
+ * slower: cold caches are in it. A reader of it subtracts that.
  *
  * A loop that writes nothing has no such words, nor has one that writes what is there already. There the
- * thread carries a clock that notes its registers twice, 25 to 250 us later, and where in the trace these fit
- * (match_registers.c) is where it was. Two snapshots and not more: each is an interrupt, on a virtual machine
- * 25 to 60 us of the thread's time by what else the host does. */
+ * thread carries a clock that notes its registers twice, 25 to 250 us later. The place in the trace that fits
+ * these (match_registers.c) is where it was. Two snapshots and not more: each is an interrupt. On a virtual
+ * machine it takes 25 to 60 us of the thread's time, depending on what else the host does. */
 #include "sampler/burst/replayer/trace/timed_burst.h"
 #include "sampler/burst/replayer/trace/match_registers.h"
 #include "sampler/burst/replayer/trace/polled_words.h"

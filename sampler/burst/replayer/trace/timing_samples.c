@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When to look at a thread that was let go, and from snapshots whose places in the trace are known to an
- * interval: a pair of time and instructions. Pure. */
+/* When to look at a thread that was let go. Snapshots whose places in the trace are known to an interval
+ * give a pair of time and instructions. Pure. */
 #include "sampler/burst/replayer/trace/timing_samples.h"
 #include "sampler/burst/runner/timing_model.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How far was the thread at each poll? It only goes forward, and what each word held says in which pieces of
- * the trace it may have been: a walk forward over all readings gives the least, one backward the most. Pure.
+ * the trace it may have been. A walk forward over all readings gives the least, one backward the most. Pure.
  */
 #include "sampler/burst/replayer/trace/trace_position.h"
 #include "sampler/burst/runner/timing_model.h"

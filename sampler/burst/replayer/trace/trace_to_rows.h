@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A trace to rows of edges, memory and branches.
  *
- * This room reads what translated code left, in rows and in time. A file calls only files above it. Files of this room:
+ * This module reads what translated code left, in rows and in time. A file calls only files above it.
+ *
+ * Files of this module:
  *   memory_profile     what memory instructions and code touched
  *   branch_predictors  what branches did, by simulated predictors
  *   match_registers    where in the trace a register snapshot fits
@@ -15,12 +17,11 @@
  *   list_steps         where the trace says that the thread will go, for verify
  *
  * A trace is a sequence of records, one for each block that ran (translator/trace.h). An edge goes from the branch that
- * ends record N to the start of record N+1: that is the branch's target, or what follows it where it wasn't
- * taken. After the last record it goes to where the thread went on. The other blocks give none: those that
- * were cut at the limit of 40 instructions (END_FALL: control just falls through to the next), those that end
- * where following stopped (END_STOP), and a last one that was left in its middle. So an edge always starts at
- * a branch, and none leads into the block that the burst begins with: how the thread came there wasn't
- * seen. */
+ * ends record N to the start of record N+1. That is the branch's target, or what follows it where it wasn't taken.
+ * After the last record it goes to where the thread went on. The other blocks give none. Some were cut at the limit of
+ * 40 instructions (END_FALL: control just falls through to the next). Some end where following stopped (END_STOP). A
+ * last one may have been left in its middle. So an edge always starts at a branch. None leads into the block that the
+ * burst begins with, because how the thread came there wasn't seen. */
 #ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
 #define CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
 

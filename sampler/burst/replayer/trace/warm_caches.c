@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives a stopped thread its caches back. While it stands for some milliseconds, whatever else runs on its
- * core, of the host's too, takes them, and what is timed after that is the way back: a search through 640 KB
- * takes 1.9 times as long in the 10 us after 2 ms of standing still, and 1.05 times 0.1 ms later
- * (docs/lab/bursts.md); not at all where the 640 KB were read before. So the pages that the first half of its
- * trace touches are read on its own CPU before it goes on.
+/* Gives a stopped thread its caches back. While it is stopped for some milliseconds, whatever else runs on
+ * its core, of the host's too, takes them. What is timed after that is the way back. A search through 640 KB
+ * takes 1.9 times as long in the 10 us after a stop of 2 ms. A tenth of a millisecond later it takes 1.05
+ * times as long (docs/lab/bursts.md). It doesn't where the 640 KB were read before. So the pages that the
+ * first half of its trace touches are read on its own CPU before it goes on.
  *
- * Only the first half's, because it is in the second that it is timed: what the thread comes to for the first
- * time there, as a stream does, it had not in its caches either. */
+ * Only the first half's, because it is timed in the second. What the thread comes to for the first time
+ * there, as a stream does, was not in its caches either. */
 #include "sampler/burst/replayer/trace/warm_caches.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When does the trace change the words that were polled, and to what? Addresses of all stores are in the
- * trace. For a word that is written once they are enough, and they are something where it is written a few
- * times: it holds what it held before up to the first, what it holds in the end from the last on, and
- * anything between (often the same: a loop over data that has settled). Where that isn't enough the burst is
+ * trace. For a word that is written once they are enough, and they help where it is written a few times. Up
+ * to the first write it holds what it held before, from the last on what it holds in the end. Between them
+ * it holds anything, often the same: a loop over data that has settled. Where that isn't enough the burst is
  * run once more, with the word noted at the beginning of each block that writes it. */
 #include "sampler/burst/replayer/trace/word_history.h"
 #include "sampler/burst/replayer/translator/pages.h"

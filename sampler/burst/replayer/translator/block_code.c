@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a block's translation: the record at its start, its instructions, what is noted between them,
  * and where an indirect branch goes. What is copied is copied byte for byte, but for memory operands relative
- * to the instruction pointer: those get a register that the instruction doesn't use. */
+ * to the instruction pointer. Those get a register that the instruction doesn't use. */
 #include "sampler/burst/replayer/translator/block_code.h"
 #include "sampler/burst/replayer/translator/emit.h"
 #include "sampler/burst/runner/libc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables alone: who writes them is translate.c. */
+/* Only the tables: translate.c writes them. */
 #include "sampler/burst/replayer/translator/blocks.h"
 
 struct block blocks[BLOCKS_MAX];

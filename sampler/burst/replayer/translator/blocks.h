@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The translated blocks and what is known of each: the translator writes these tables, whoever reads a trace
- * needs them. A block is numbered by its place in `blocks`; its operands, instructions and slots follow each
+/* The translated blocks and what is known of each. The translator writes these tables, readers of a trace
+ * need them. A block is numbered by its place in `blocks`. Its operands, instructions and slots follow each
  * other in the other tables from first_op, first_note and first_slot on. */
 #ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCKS_H
 #define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCKS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Copies of the target's pages of code, for the translator alone: nothing runs in them. Those that a burst
+/* Copies of the target's pages of code, only for the translator: nothing runs in them. Those that a burst
  * ran are compared with the target after it; when one differs, or belongs to another region now, all
  * translations go. */
 #include "sampler/burst/replayer/translator/code_pages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Copies of the target's code pages, for the translator alone: nothing runs in them. */
+/* Copies of the target's code pages, only for the translator: nothing runs in them. */
 #ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_PAGES_H
 #define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_PAGES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads libZydis's shared object at an address of ours: it needs nothing but memcpy, memset and strlen, so
+/* Loads libZydis's shared object at an address of ours. It needs nothing but memcpy, memset and strlen, so
  * segments and four kinds of relocation are all there is to do. Debian has no static libZydis. */
 #include "sampler/burst/replayer/translator/decoder.h"
 #include "sampler/burst/runner/libc.h"

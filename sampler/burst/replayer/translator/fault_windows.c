@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Windows: regions of the target's map that are mapped here as a whole, but empty, and where a touched page
- * that was not brought yet is an error (userfaultfd's SIGBUS feature) and not a page of zeros. To bring one
- * page, or to drop it, then leaves the mappings alone: 10 us with its signal and 0.6, where a mapping for
- * each page takes 15 and 5. Where the kernel has no userfaultfd for us, or there is no room, there are none,
- * and each page is a mapping. userfaultfd(2), ioctl_userfaultfd(2). */
+/* Windows: regions of the target's map that are mapped here as a whole, but empty. A touched page that was
+ * not brought yet is an error there (userfaultfd's SIGBUS feature) and not a page of zeros. Bringing one
+ * page, or dropping it, then doesn't change the mappings. It takes 10 us with its signal and 0.6. A mapping
+ * for each page takes 15 and 5. Where the kernel has no userfaultfd for us, or there is no space, there are
+ * none, and each page is a mapping. See userfaultfd(2), ioctl_userfaultfd(2). */
 #include "sampler/burst/replayer/translator/fault_windows.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"

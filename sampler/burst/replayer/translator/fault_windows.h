@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Regions of the target that are mapped here as a whole, but empty: bringing a page, or dropping it, then
- * leaves the mappings alone. */
+/* Regions of the target that are mapped here as a whole, but empty. Bringing a page, or dropping it, then
+ * doesn't change the mappings. */
 #ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_FAULT_WINDOWS_H
 #define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_FAULT_WINDOWS_H
 

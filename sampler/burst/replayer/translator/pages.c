@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's pages. Data pages sit at their own addresses. Those that the target can write are
- * copied again at the start of each burst if they were used in enough of the last ones (a copy costs some 1.3
- * us, a fault 10), else dropped; those of files that it can't write stay until its memory map changes.
+ * copied again at the start of each burst if enough of the last bursts used them, else dropped. A copy costs
+ * some 1.3 us, a fault 10. Those of files that it can't write stay until its memory map changes.
  *
- * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst, or of
- * files that the target can't write and whose region is unchanged. */
+ * Invariant: while a burst runs, a mapped page outside of the runner is a copy made during this burst. Or it
+ * is of a file that the target can't write and whose region is unchanged. */
 #include "sampler/burst/replayer/translator/pages.h"
 #include "sampler/burst/replayer/translator/fault_windows.h"
 #include "sampler/burst/replayer/translator/regions.h"

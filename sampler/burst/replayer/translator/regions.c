@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks up the target's memory map, which the holder has read between bursts (never while a thread is stopped).
- * A region's identity is a hash of what decides whether a copy of one of its pages can still be right: file,
- * position in it, permissions. */
+ * A region's identity is a hash. It covers what decides whether a copy of one of its pages can still be right:
+ * file, position in it, permissions. */
 #include "sampler/burst/replayer/translator/regions.h"
 #include "sampler/burst/runner/present_pages.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which registers a block's memory operands need, and when each must be noted: at the block's start where its
- * value is still the same, else just before the instruction. Where the stack pointer only moved by constants,
- * its value at the start serves. */
+/* Which registers a block's memory operands need, and when each must be noted. That is at the block's start
+ * where its value is still the same, else just before the instruction. Where the stack pointer only moved by
+ * constants, its value at the start serves. */
 #include "sampler/burst/replayer/translator/register_slots.h"
 #include "sampler/burst/runner/libc.h"
 

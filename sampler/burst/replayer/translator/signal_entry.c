@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Into translated code and out of it, by signals: the kernel builds a frame with every register and the
+/* Into translated code and out of it, by signals. The kernel builds a frame with every register and the
  * vector state, the handler changes the frame, the kernel puts it back. Nothing else could restore the whole
  * state of any machine in so little code.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The trace of a burst and how to read it: records of a block number (32 bits) and the block's slots (64 bits
- * each), without gaps. Pure. */
+/* The trace of a burst and how to read it. Records are a block number (32 bits) and the block's slots (64
+ * bits each), without gaps. Pure. */
 #ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRACE_H
 #define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRACE_H
 

@@ -3,8 +3,8 @@
  * block_code.c. Links between blocks are `jmp rel32` to an exit stub until the target is translated, then to
  * it. The cache is never partly freed: when it is full, or code changed, everything goes.
  *
- * Invariant: translated code leaves registers and flags at each copied instruction as the original would,
- * reads and writes no memory but the target's copies, `hot` and the trace. */
+ * Invariant: translated code leaves registers and flags at each copied instruction as the original would.
+ * It reads and writes no memory but the target's copies, `hot` and the trace. */
 #include "sampler/burst/replayer/translator/translate.h"
 #include "sampler/burst/replayer/translator/block_code.h"
 #include "sampler/burst/replayer/translator/code_memory.h"

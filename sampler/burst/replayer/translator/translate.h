@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Translations of the target's blocks, made when they are first met.
  *
- * This room runs the target's code over copies of its pages. A file calls only files above it. Files of this room:
+ * This module runs the target's code over copies of its pages. A file calls only files above it.
+ *
+ * Files of this module:
  *   blocks          tables of translated blocks
  *   trace           the records of a burst and how to read them
  *   regions         the target's memory map, looked up
