@@ -400,7 +400,7 @@ static void suggest_label(struct output *out, const struct profile *p, const str
         return;
     output_line(out, "%s", "");
     output_note(
-        out, "This recording separates profiles by %s, not by %s: record with cyclescope record --label %s.",
+        out, "This recording separates profiles by %s, not by %s: record again with --label %s.",
         *kept ? kept : "nothing", asked,
         strcmp(asked, "label") == 0       ? "thread"
         : strcmp(asked, "attribute") == 0 ? "attribute=NAME"

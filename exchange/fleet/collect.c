@@ -156,7 +156,9 @@ static int collect_changed(struct collecting *c, const struct cs_store_profile_r
                            struct cs_fleet_sent *k, const struct stat *st)
 {
     struct cs_table *now = NULL, *changed = cs_table_open(&cs_schema_batch);
-    int rc = changed ? cs_store_load(ref, &now, c->err) : cs_fleet_spool_no_memory(c->err);
+    struct cs_store_profile_ref file = *ref;
+    file.bytes = NULL; /* what the catalogue holds of it is older than `st` */
+    int rc = changed ? cs_store_load(&file, &now, c->err) : cs_fleet_spool_no_memory(c->err);
     if (rc == 0)
         rc = code_of(c, ref->image);
     if (rc == 0)

@@ -50,7 +50,7 @@ assert len(values) > 100 and max(values) - min(values) <= 1 << 16 and all(v % 16
 print("ok", len(values), "places of a bump pointer")
 P
 "$CYCLESCOPE" observe --variable no_such_variable --wait 0 -t 1 -p $target >/dev/null 2>"$dir/err" && { echo "not ok: an unknown variable was taken"; bad=1; }
-grep -q 'has no variable no_such_variable' "$dir/err" || { echo "not ok: $(cat "$dir/err")"; bad=1; }
+grep -q 'no global or static variable no_such_variable' "$dir/err" || { echo "not ok: $(cat "$dir/err")"; bad=1; }
 "$CYCLESCOPE" observe --variable 0x10 -t 1 -p $target >/dev/null 2>"$dir/err" && { echo "not ok: an address without memory was taken"; bad=1; }
 grep -q 'has no readable variable at 0x10' "$dir/err" || { echo "not ok: $(cat "$dir/err")"; bad=1; }
 kill $target
