@@ -139,17 +139,22 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 static void take_built(struct cs_session_chains *c)
 {
     const struct cs_unwind_header *table;
-    unsigned number;
+    const struct cs_mapped_image *image;
     size_t n;
-    int rc = cs_image_tables_poll(c->tables, &number, &table, &n);
+    int rc = cs_image_tables_poll(c->tables, &image, &table, &n);
     if (rc == 0)
         return;
     c->next_asking_ns = 0; /* another one may wait */
+    const uint32_t number = image->index;
     if (number >= c->kernel->tables.n_images ||
         c->kernel->tables.images[number].state != CS_CHAIN_IMAGE_ABSENT)
         return;
-    if (rc > 0)
+    if (rc > 0 && (image->searched || !cs_interpreter_may_be(image->image.path)))
         load(c, number, table, n);
+    else if (
+        rc >
+        0) /* copies of stacks asked for it: the handler gets it when it is asked for there, and searched */
+        return;
     else
         cs_chain_tables_none(&c->kernel->tables, number);
 }

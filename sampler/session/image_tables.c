@@ -28,7 +28,7 @@ struct kept {
 /* A child at work. There are two, so that small files don't wait for large ones. */
 struct builder {
     struct cs_apart child;
-    unsigned image;
+    const struct cs_mapped_image *image;
     bool on_disk; /* its table is kept there */
 };
 enum { SMALL, LARGE, BUILDERS };
@@ -120,7 +120,7 @@ static int take(struct cs_image_tables *t, struct builder *by)
 {
     struct cs_unwind *unwind;
     size_t n;
-    struct kept *k = &t->kept[by->image]; /* was there when it began */
+    struct kept *k = &t->kept[by->image->index]; /* was there when it began */
     int rc = cs_unwind_child_done(&by->child, by->on_disk, &unwind);
     if (rc > 0) {
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
@@ -131,12 +131,13 @@ static int take(struct cs_image_tables *t, struct builder *by)
 }
 
 /* A child begins; for a small table it is waited. */
-static int begin(struct cs_image_tables *t, unsigned index, int fd, bool large, bool on_disk)
+static int begin(struct cs_image_tables *t, const struct cs_mapped_image *image, int fd, bool large,
+                 bool on_disk)
 {
     struct builder *by = &t->builders[large ? LARGE : SMALL];
     if (by->child.pid)
         return 0;
-    by->image = index;
+    by->image = image;
     by->on_disk = on_disk;
     if (cs_unwind_child_start(&by->child, fd) < 0)
         return -ENOENT;
@@ -144,7 +145,7 @@ static int begin(struct cs_image_tables *t, unsigned index, int fd, bool large, 
 }
 
 /* From the cache, or a child's. */
-static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, int fd)
+static int open_file(struct cs_image_tables *t, struct kept *k, const struct cs_mapped_image *image, int fd)
 {
     char path[64];
     struct cs_unwind *unwind;
@@ -155,13 +156,13 @@ static int open_file(struct cs_image_tables *t, struct kept *k, unsigned index, 
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
         return keep(t, k, unwind, table, n);
     }
-    return begin(t, index, fd, fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES, true);
+    return begin(t, image, fd, fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES, true);
 }
 
-static bool is_at_work(const struct cs_image_tables *t, unsigned index)
+static bool is_at_work(const struct cs_image_tables *t, const struct cs_mapped_image *image)
 {
     for (unsigned b = 0; b < BUILDERS; b++)
-        if (t->builders[b].child.pid && t->builders[b].image == index)
+        if (t->builders[b].child.pid && t->builders[b].image == image)
             return true;
     return false;
 }
@@ -172,15 +173,13 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
     struct kept *k = of_image(t, image->index);
     const bool vdso = image->image.kind == CS_IMAGE_VDSO;
     int rc = k && !k->none ? 0 : -ENOENT;
-    if (rc < 0 || is_at_work(t, image->index))
+    if (rc < 0 || is_at_work(t, image))
         return rc;
     if (k->table) {
         rc = 1;
     } else {
         int fd = vdso ? copy_vdso(pid, start, end) : cs_images_reopen(t->images, image, pid, start, end);
-        rc = fd < 0 ? -ENOENT
-             : vdso ? begin(t, image->index, fd, false, false)
-                    : open_file(t, k, image->index, fd);
+        rc = fd < 0 ? -ENOENT : vdso ? begin(t, image, fd, false, false) : open_file(t, k, image, fd);
         if (fd >= 0)
             close(fd);
     }
@@ -232,16 +231,16 @@ bool cs_image_tables_busy(const struct cs_image_tables *t)
     return t->builders[SMALL].child.pid || t->builders[LARGE].child.pid;
 }
 
-int cs_image_tables_poll(struct cs_image_tables *t, unsigned *index, const struct cs_unwind_header **table,
-                         size_t *n)
+int cs_image_tables_poll(struct cs_image_tables *t, const struct cs_mapped_image **image,
+                         const struct cs_unwind_header **table, size_t *n)
 {
     for (unsigned b = 0; b < BUILDERS; b++) {
         int rc = t->builders[b].child.pid ? take(t, &t->builders[b]) : 0;
         if (rc == 0)
             continue;
-        *index = t->builders[b].image;
-        *table = t->kept[*index].table;
-        *n = t->kept[*index].n;
+        *image = t->builders[b].image;
+        *table = t->kept[(*image)->index].table;
+        *n = t->kept[(*image)->index].n;
         return rc < 0 ? -ENOENT : 1;
     }
     return 0;

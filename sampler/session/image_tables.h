@@ -26,8 +26,8 @@ bool cs_image_tables_made(struct cs_image_tables *tables, pid_t pid, uint64_t st
                           const struct cs_unwind_header **table, size_t *n);
 /* A child is at work; true again and again until what it made has been taken. */
 bool cs_image_tables_busy(const struct cs_image_tables *tables);
-/* What a child has made since the last look: 1 and the image's index and table; -ENOENT: it has none; 0: nothing yet. */
-int cs_image_tables_poll(struct cs_image_tables *tables, unsigned *index,
+/* What a child has made since the last look: 1, the image and its table; -ENOENT: it has none; 0: nothing yet. */
+int cs_image_tables_poll(struct cs_image_tables *tables, const struct cs_mapped_image **image,
                          const struct cs_unwind_header **table, size_t *n);
 /* Nobody holds a table now: frees what is too much. */
 void cs_image_tables_trim(struct cs_image_tables *tables);

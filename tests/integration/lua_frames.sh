@@ -143,7 +143,7 @@ for line in open(sys.argv[1]):
 print(f'# {samples} samples, {bare} outside of Lua, {equal} chains as the log says; {same} of {frames} frames, {misnamed} with another name; {len(had)} stacks')
 if samples < 300 or len(had) < 30:
     sys.exit(77)
-sys.exit(not (equal >= 0.99 * samples and same >= 0.99 * frames and misnamed <= 0.01 * frames and bare <= 0.05 * samples))
+sys.exit(not (equal >= 0.99 * samples and same >= 0.99 * frames and misnamed <= 0.01 * frames and bare <= 0.1 * samples))
 PY
 bad=0 ran=0
 take() { # NAME COMMAND...; the last argument is for how long: once before, so that the kernel's tables are made
