@@ -399,12 +399,11 @@ static void suggest_label(struct output *out, const struct profile *p, const str
     if (strcmp(asked, "label") == 0 ? apart : *kept ? strcmp(asked, kept) == 0 : apart)
         return;
     output_line(out, "%s", "");
-    output_note(
-        out, "This recording separates profiles by %s, not by %s: record again with --label %s.",
-        *kept ? kept : "nothing", asked,
-        strcmp(asked, "label") == 0       ? "thread"
-        : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
-                                          : asked);
+    output_note(out, "This recording separates profiles by %s, not by %s: record again with --label %s.",
+                *kept ? kept : "nothing", asked,
+                strcmp(asked, "label") == 0       ? "thread"
+                : strcmp(asked, "attribute") == 0 ? "attribute=NAME"
+                                                  : asked);
 }
 
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,
