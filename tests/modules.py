@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks the code against the table of modules in ARCHITECTURE.md: every C file lies in a module, includes only what its
+"""Checks the code against the table of tests/modules.md: every C file lies in a module, includes only what its
 module may include, and is named in the list at the top of its module's header. Prints what is wrong; exit 1 then."""
 import collections, os, re, subprocess, sys
 
@@ -73,20 +73,20 @@ def without_comments(text):
 
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    modules = modules_of(open('ARCHITECTURE.md').read())
+    modules = modules_of(open('tests/modules.md').read())
     tracked = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.c', '*.h'], capture_output=True, text=True, check=True)
     files = [f for f in tracked.stdout.split() if os.path.isfile(f) and not f.startswith(('tests/', 'bench/', 'docs/', 'scripts/'))]
     wrong, of_module = [], collections.defaultdict(list)
     tracked = subprocess.run(['git', 'ls-files'], capture_output=True, text=True, check=True)
     wrong += [f'{f}: what is it at the top of the project for?' for f in tracked.stdout.split() if '/' not in f and f not in AT_THE_TOP]
     if len(modules) < 20:
-        wrong.append(f'ARCHITECTURE.md: {len(modules)} modules read from its table: is it still one?')
+        wrong.append(f'tests/modules.md: {len(modules)} modules read from its table: is it still one?')
     paths = set(tracked.stdout.split()) | {f for f in files}
     bases = {os.path.basename(p) for p in paths}
     for f in files:
         module = os.path.dirname(f)
         if module not in modules:
-            wrong.append(f'{f}: in no module of ARCHITECTURE.md')
+            wrong.append(f'{f}: in no module of tests/modules.md')
             continue
         of_module[module].append(f)
         text = open(f).read()

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The modules of ARCHITECTURE.md are those of the code; and a file or an include that breaks them is found.
+# The modules of tests/modules.md are those of the code; and a file or an include that breaks them is found.
 # Beside others.
 set -eu
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout: no list of files"; exit 77; }
-python3 tests/rooms.py
+python3 tests/modules.py
 python3 tests/foreign_calls.py
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-git ls-files -co --exclude-standard '*.c' '*.h' ARCHITECTURE.md docs/security-tests.md tests/rooms.py tests/foreign_calls.py | xargs cp --parents -t "$scratch"
+git ls-files -co --exclude-standard '*.c' '*.h' tests/modules.md docs/security-tests.md tests/modules.py tests/foreign_calls.py | xargs cp --parents -t "$scratch"
 cd "$scratch"
 git init -q . && git add -A
 breaks() { # what, file, line to add at its end
     if [ -e "$2" ]; then cp "$2" "$2.was"; fi
     echo "$3" >>"$2"
-    python3 tests/rooms.py >out && found=0 || found=1
+    python3 tests/modules.py >out && found=0 || found=1
     python3 tests/foreign_calls.py >>out || found=1
     if [ $found = 0 ]; then
         echo "not ok: $1 was not found"
