@@ -373,12 +373,13 @@ bool cs_foreign_memory(pid_t pid, uint64_t addr, void *to, size_t n)
 static int regular(enum cs_foreign_what what, const char *root, const char *path, uint64_t bytes_max,
                    const uid_t *owner, struct stat *st)
 {
+    static const char own[] = "/proc/self/"; /* the helper's descriptors are others, by the same numbers */
     struct cs_foreign_question q;
     q.what = what;
     q.bytes_max = bytes_max;
     q.owned = owner != NULL;
     q.owner = owner ? *owner : 0;
-    q.copy = asks();
+    q.copy = asks() && (root || strncmp(path, own, sizeof own - 1) != 0);
     if (strlen(path) >= sizeof q.path || strlen(root ? root : "") >= sizeof q.root)
         return -ENAMETOOLONG;
     strcpy(q.path, path);

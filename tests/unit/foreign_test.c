@@ -96,6 +96,31 @@ static char *silent_pages(void)
                                                                                                    : NULL;
 }
 
+/* The helper was begun before these files were opened, so that none of its descriptors is theirs. */
+static void proc_self_is_the_caller_and_not_the_helper(void **unused)
+{
+    (void)unused;
+    char link[40];
+    struct stat st, own;
+    cs_foreign_limit(2000);
+    close(cs_foreign_regular(NULL, "/etc/passwd", INT64_MAX, NULL, &st));
+    for (int i = 0; i < 20; i++) {
+        char path[] = "/tmp/cs-foreign-XXXXXX";
+        int made = mkstemp(path);
+        assert_int_equal(fstat(made, &own), 0);
+        snprintf(link, sizeof link, "/proc/self/fd/%d", made);
+        int again = cs_foreign_regular(NULL, link, INT64_MAX, NULL, &st);
+        assert_true(again >= 0);
+        assert_true(st.st_ino == own.st_ino && st.st_dev == own.st_dev);
+        assert_int_equal(cs_foreign_stat(NULL, link, &st), 0);
+        assert_true(st.st_ino == own.st_ino);
+        close(again);
+        close(made);
+        unlink(path);
+    }
+    cs_foreign_limit(0);
+}
+
 static void who_does_not_answer_is_given_up_and_not_asked_again_and_others_are(void **unused)
 {
     (void)unused;
@@ -151,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_comes_whole_with_the_helper_and_without),
         cmocka_unit_test(files_and_streams_are_the_same_with_the_helper_and_without),
+        cmocka_unit_test(proc_self_is_the_caller_and_not_the_helper),
         cmocka_unit_test(who_does_not_answer_is_given_up_and_not_asked_again_and_others_are),
         cmocka_unit_test(a_child_that_ends_is_reaped_with_its_status),
     };
