@@ -2,7 +2,8 @@
 /* There are three sources. Perf maps are lines of "START SIZE NAME" in hex, appended while the program runs. A jitdump
  * file is found because the program has mapped it. The segment of signals has what the program registered by
  * cs_name_code. Each is read once a drain, whether its names are missed or not: code may be replaced by other code at
- * its address. A jitdump says when; what else is new in a drain holds from the drain before. */
+ * its address. A jitdump has the times. The last line of a perf map was written at the file's mtime. The lines before
+ * it are spread over the time since the drain before. Registered names hold from the drain before. */
 #include "sampler/dynamic/jit.h"
 
 #include "sampler/dynamic/jit_code.h"
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAMED (1ULL << 63)
@@ -86,6 +88,44 @@ static int open_map(const struct cs_jit *jit, const struct perf_map *m)
     return cs_open_owned(NULL, path, INT64_MAX, m->dumped.user);
 }
 
+/* What was added to a perf map between two looks. */
+struct added {
+    uint64_t from_ns, to_ns; /* the look before, the last write */
+    long from, to;           /* bytes of the file */
+};
+
+/* When the line that ends at this byte was written. */
+static uint64_t written_ns(const struct added *a, long end)
+{
+    if (end >= a->to || a->to_ns <= a->from_ns)
+        return a->to_ns;
+    return a->from_ns +
+           (uint64_t)((double)(a->to_ns - a->from_ns) * (double)(end - a->from) / (double)(a->to - a->from));
+}
+
+static uint64_t began_ns(const struct perf_map *m, uint64_t now_ns)
+{
+    struct timespec boot;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    const uint64_t boot_ns = (uint64_t)boot.tv_sec * 1000000000ULL + (uint64_t)boot.tv_nsec,
+                   began = m->started * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+    return began < boot_ns && boot_ns - began < now_ns ? now_ns - (boot_ns - began) : 0;
+}
+
+/* A file's times are those of the wall clock. Its owner may set them, so that only possible ones count. */
+static struct added added_since(const struct perf_map *m, const struct stat *st, uint64_t from_ns)
+{
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const double ago_s =
+        difftime(wall.tv_sec, st->st_mtim.tv_sec) + (double)(wall.tv_nsec - st->st_mtim.tv_nsec) / 1e9;
+    const uint64_t now_ns = m->looked_ns, first_ns = from_ns ? from_ns : began_ns(m, now_ns);
+    uint64_t to_ns = ago_s <= 0 ? now_ns : first_ns;
+    if (ago_s > 0 && ago_s * 1e9 < (double)(now_ns - first_ns))
+        to_ns = now_ns - (uint64_t)(ago_s * 1e9);
+    return (struct added){first_ns, to_ns, m->read, (long)st->st_size};
+}
+
 /* One line of a perf map. */
 static void keep_line(struct cs_jit *jit, struct perf_map *m, const char *line, uint64_t since_ns)
 {
@@ -99,7 +139,7 @@ static void keep_line(struct cs_jit *jit, struct perf_map *m, const char *line, 
 }
 
 /* The whole lines that were appended. A line of more than PART bytes ends it. */
-static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd, uint64_t since_ns)
+static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd, const struct added *added)
 {
     char *part = malloc(PART + 1);
     for (ssize_t got; part && !m->methods.cut && (got = pread(fd, part, PART, m->read)) > 0;) {
@@ -107,7 +147,7 @@ static void keep_lines(struct cs_jit *jit, struct perf_map *m, int fd, uint64_t 
         part[got] = '\0';
         while (!m->methods.cut && (end = memchr(at, '\n', (size_t)(part + got - at))) != NULL) {
             *end = '\0';
-            keep_line(jit, m, at, since_ns);
+            keep_line(jit, m, at, written_ns(added, m->read + (end + 1 - part)));
             at = end + 1;
         }
         m->read += at - part;
@@ -180,12 +220,13 @@ static void look(struct cs_jit *jit, struct perf_map *m, uint64_t time_ns)
             begin_anew(jit, m);
         m->seen = st.st_size;
         m->ended = false;
-        keep_lines(jit, m, fd, since_ns);
+        const struct added added = added_since(m, &st, since_ns);
+        keep_lines(jit, m, fd, &added);
         cs_jit_methods_sort(&m->methods);
         if (has_ended(m->pid))
-            keep_last_line(jit, m, fd, since_ns);
+            keep_last_line(jit, m, fd, added.to_ns);
     } else {
-        keep_last_line(jit, m, fd, since_ns);
+        keep_last_line(jit, m, fd, added_since(m, &st, since_ns).to_ns);
     }
     close(fd);
 }

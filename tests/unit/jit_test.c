@@ -2,13 +2,16 @@
 /* Code that runtimes make: names of perf maps, and of what a process registered. */
 #include "sampler/dynamic/jit.h"
 #include "sampler/dynamic/jit_code.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "signals/segment.h"
 #include "store/kept_code.h"
 #include "tests/unit/made_root.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
@@ -25,7 +28,8 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
     assert_int_equal(cs_jit_offset(jit, &image, 5, 100, 100, 0x1011, 7), in_5 + 1);
     assert_true(cs_jit_offset(jit, &image, 5, 100, 100, 0x2010, 7) != in_5);
     assert_int_equal(cs_jit_offset(jit, &image, 5, 100, 100, 0x5000, 7), 7); /* nothing there */
-    assert_true(cs_jit_offset(jit, &image, 6, 100, 100, 0x9010, 7) != in_5); /* replaced by a later method */
+    const uint64_t now = cs_monotonic_ns();
+    assert_true(cs_jit_offset(jit, &image, 6, now, now, 0x9010, 7) != in_5); /* replaced by a later method */
     put("tmp/perf-6.map", "9000 100 Foo::bar\n");
     cs_jit_close(jit);
     jit = cs_jit_open(proc, tmp, NULL);
@@ -35,6 +39,36 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
     assert_int_equal(cs_jit_offset(jit, &image, 6, 100, 100, 0xa010, 7), 7);
     cs_jit_refresh(jit);
     assert_true(cs_jit_offset(jit, &image, 6, 100, 100, 0xa010, 7) >> 63);
+    cs_jit_close(jit);
+}
+
+/* A look comes long after the line was written: the time before that belongs to the method that was there. */
+static void a_line_of_a_perf_map_holds_from_when_it_was_written(void **state)
+{
+    (void)state;
+    const struct timespec pause = {0, 60000000};
+    char tmp[80], map[100];
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    snprintf(map, sizeof map, "%s/tmp/perf-8.map", root);
+    struct cs_store_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
+    struct cs_jit *jit = cs_jit_open(proc, tmp, NULL);
+    put("tmp/perf-8.map", "9000 100 first\n");
+    const uint64_t begin = cs_monotonic_ns(), first = cs_jit_offset(jit, &image, 8, begin, begin, 0x9010, 7);
+    assert_true(first >> 63);
+    nanosleep(&pause, NULL);
+    const uint64_t written = cs_monotonic_ns();
+    put("tmp/perf-8.map", "9000 100 first\n9000 100 second\n");
+    nanosleep(&pause, NULL);
+    cs_jit_refresh(jit);
+    const uint64_t before = written - 20000000, after = written + 30000000;
+    assert_int_equal(cs_jit_offset(jit, &image, 8, before, before, 0x9010, 7), first);
+    assert_true(cs_jit_offset(jit, &image, 8, after, after, 0x9010, 7) != first);
+    /* Its owner may set the file's time, but not to one before the last look. */
+    const struct timespec never[2] = {{0, 0}, {0, 0}};
+    put("tmp/perf-8.map", "9000 100 first\n9000 100 second\n9000 100 third\n");
+    assert_int_equal(utimensat(AT_FDCWD, map, never, 0), 0);
+    cs_jit_refresh(jit);
+    assert_int_equal(cs_jit_offset(jit, &image, 8, before, before, 0x9010, 7), first);
     cs_jit_close(jit);
 }
 
@@ -190,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
+        cmocka_unit_test(a_line_of_a_perf_map_holds_from_when_it_was_written),
         cmocka_unit_test(a_last_line_without_a_newline_names_code_too),
         cmocka_unit_test(registered_code_keeps_its_name_when_its_process_becomes_another_program),
         cmocka_unit_test(a_jitdump_that_comes_later_than_the_perf_map_brings_the_code),
