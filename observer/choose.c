@@ -4,6 +4,7 @@
 #include "store/base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -102,6 +103,16 @@ static int add(struct cs_observe_choice *c, const struct cs_seen_signal *s)
     return 0;
 }
 
+static void leave_out(struct cs_observe_choice *c, const char *name)
+{
+    const size_t used = strlen(c->left_names), room = sizeof c->left_names - used;
+    if (strlen(name) + sizeof ", …" + 1 < room)
+        snprintf(c->left_names + used, room, "%s%s", used ? ", " : "", name);
+    else if (!strstr(c->left_names, "…"))
+        snprintf(c->left_names + used, room, ", …");
+    c->left_out++;
+}
+
 static const struct cs_seen_signal *named(const struct cs_seen_signal *all, unsigned n, const char *name)
 {
     for (unsigned i = 0; i < n; i++)
@@ -133,7 +144,7 @@ static const char *take_named(const struct cs_observe_options *options, const st
         if (!s)
             return options->signals[i];
         if (add(choice, s) < 0)
-            choice->left_out++;
+            leave_out(choice, s->name);
     }
     return NULL;
 }
@@ -185,10 +196,10 @@ int cs_observe_choose_signals(const struct cs_observe_options *options, struct c
         memset(choice, 0, sizeof *choice);
         for (unsigned i = 0; i < n; i++)
             if (add(choice, &all[i]) < 0)
-                choice->left_out++;
+                leave_out(choice, all[i].name);
     } else if (choice->left_out) {
-        return cs_fail(err, E2BIG, "at most %d tags and %d counters can be read at once", CS_TAGS_MAX,
-                       CS_COUNTERS_MAX);
+        return cs_fail(err, E2BIG, "at most %d tags and %d counters can be read at once: leave out %s",
+                       CS_TAGS_MAX, CS_COUNTERS_MAX, choice->left_names);
     }
     return 0;
 }

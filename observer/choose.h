@@ -10,7 +10,8 @@
 struct cs_observe_choice {
     struct cs_seen_signal tags[CS_TAGS_MAX], counters[CS_COUNTERS_MAX];
     unsigned n_tags, n_counters;
-    unsigned left_out; /* signals that exist and found no room, when none was named */
+    char left_names[160]; /* of these, separated by commas */
+    unsigned left_out;    /* signals that exist and found no room, when none was named */
 };
 
 /* Whether any signal is named that the target (not the os source) must define, or that the os source gives.

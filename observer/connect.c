@@ -195,6 +195,14 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
     if (rc < 0)
         return rc;
     const struct cs_observe_choice *c = &o->choice;
+    if (c->left_out) {
+        char sentence[320];
+        snprintf(sentence, sizeof sentence,
+                 "not read: %s (at most %d tags and %d counters fit in a sample). Name those that you want "
+                 "(--signals).",
+                 c->left_names, CS_TAGS_MAX, CS_COUNTERS_MAX);
+        cs_observation_note(o, sentence);
+    }
     o->seen.n_tags = c->n_tags;
     o->seen.n_counters = o->seen.n_software = c->n_counters;
     for (unsigned t = 0; t < c->n_tags; t++) {

@@ -32,10 +32,14 @@ int cs_geometry_check(const struct cs_segment_header *header, uint64_t size, str
     if (size >= sizeof h)
         memcpy(&h, (const void *)header, sizeof h); /* one look: it may change meanwhile */
     const char *bad = NULL;
+    if (size >= sizeof h && h.magic == CS_SEGMENT_MAGIC && h.version != CS_SEGMENT_VERSION) {
+        snprintf(why, CS_WHY_MAX, CS_OTHER_VERSION, h.version, CS_SEGMENT_VERSION);
+        return -EBADMSG;
+    }
     if (size < sizeof h || h.magic != CS_SEGMENT_MAGIC)
         bad = "it doesn't start as one";
-    else if (h.version != CS_SEGMENT_VERSION || h.header_bytes < sizeof h)
-        bad = "it has another version";
+    else if (h.header_bytes < sizeof h)
+        bad = "its header is too short";
     else if (!inside(h.signals_at, CS_SIGNALS_MAX, sizeof(struct cs_segment_signal), 8, size))
         bad = "its table of signals lies outside";
     else if (!inside(h.owners_at, h.n_lines, sizeof(struct cs_segment_owner), 8, size))

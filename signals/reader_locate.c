@@ -90,13 +90,29 @@ static bool is_in_memory(int looked)
     return is;
 }
 
-/* Tries one link of /proc/PID/fd or map_files; a descriptor, or -1. */
-static int try_link(int directory, const char *name)
+/* The number in a segment's name, which is its version; 0: it is none. */
+static unsigned version_of(const char *target, size_t n)
 {
-    char target[sizeof LINK + 1], self[64];
+    static const char begin[] = "/memfd:cyclescope.";
+    char text[64], *end;
+    if (n < sizeof begin || n >= sizeof text || memcmp(target, begin, sizeof begin - 1) != 0)
+        return 0;
+    memcpy(text, target, n);
+    text[n] = '\0';
+    const unsigned long version = strtoul(text + sizeof begin - 1, &end, 10);
+    return strcmp(end, " (deleted)") == 0 && version <= 1000000 ? (unsigned)version : 0;
+}
+
+/* Tries one link of /proc/PID/fd or map_files; a descriptor, or -1. `other`: the version of a segment of another format. */
+static int try_link(int directory, const char *name, unsigned *other)
+{
+    char target[64], self[64];
     const ssize_t n = readlinkat(directory, name, target, sizeof target);
-    if (n != (ssize_t)sizeof LINK - 1 || memcmp(target, LINK, sizeof LINK - 1) != 0)
+    const unsigned version = n > 0 ? version_of(target, (size_t)n) : 0;
+    if (version != CS_SEGMENT_VERSION) {
+        *other = version ? version : *other;
         return -1;
+    }
     const int looked = openat(directory, name, O_PATH | O_CLOEXEC);
     if (looked < 0)
         return -1;
@@ -123,7 +139,8 @@ static bool belongs_to(int fd, const struct wanted *wanted)
 
 /* Looks through at most `most` links of /proc/PID/fd or map_files. Several that fit: the first one whose header names the
  * process. */
-static int search(pid_t pid, const char *directory, unsigned most, const struct wanted *wanted, bool *foreign)
+static int search(pid_t pid, const char *directory, unsigned most, const struct wanted *wanted, bool *foreign,
+                  unsigned *other)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
@@ -132,7 +149,7 @@ static int search(pid_t pid, const char *directory, unsigned most, const struct 
         return -errno;
     int fd = -ENOENT;
     for (const struct dirent *e; fd < 0 && most > 0 && (e = readdir(dir)) != NULL; most--) {
-        fd = try_link(dirfd(dir), e->d_name);
+        fd = try_link(dirfd(dir), e->d_name, other);
         if (fd >= 0 && !belongs_to(fd, wanted)) {
             *foreign = true;
             close(fd);
@@ -167,13 +184,16 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
         return rc;
     *pid_inside = wanted.pid_inside;
     bool foreign = false;
-    const int fd = search(pid, "fd", UINT_MAX, &wanted, &foreign);
+    unsigned other = 0;
+    const int fd = search(pid, "fd", UINT_MAX, &wanted, &foreign, &other);
     if (fd >= 0)
         return fd;
     const bool mapped = maps_one(pid);
-    const int fd2 = mapped ? search(pid, "map_files", UINT_MAX, &wanted, &foreign) : -ENOENT;
+    const int fd2 = mapped ? search(pid, "map_files", UINT_MAX, &wanted, &foreign, &other) : -ENOENT;
     if (fd2 >= 0)
         return fd2;
+    if (other)
+        return refuse(why, EBADMSG, CS_OTHER_VERSION, other, CS_SEGMENT_VERSION);
     if (fd == -EACCES || fd == -EPERM)
         return refuse(why, EACCES,
                       "may not look into process %d: it belongs to somebody else; run as its owner or root",
@@ -199,8 +219,9 @@ int cs_locate_quickly(pid_t pid)
     char why[CS_WHY_MAX];
     struct wanted wanted;
     bool nested, foreign = false;
+    unsigned other = 0;
     const int rc = describe(pid, &wanted, &nested, why);
-    return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, &wanted, &foreign);
+    return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, &wanted, &foreign, &other);
 }
 
 static bool directory_has(pid_t pid, const char *directory, unsigned long long device,

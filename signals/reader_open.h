@@ -38,6 +38,10 @@ struct cs_reader {
     char shown[4096];
 };
 
+#define CS_OTHER_VERSION                                                                                     \
+    "the program publishes its signals in format version %u, and this cyclescope reads version %u: "         \
+    "take libcyclescope and cyclescope from one release"
+
 /* Finds the descriptor or mapping of the process's segment and opens it read-only: a descriptor or -errno
  * with `why`. `nested` says whether the process lives in an inner PID namespace, `pid_inside` its number
  * there. */

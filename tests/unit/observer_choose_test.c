@@ -43,6 +43,18 @@ static void without_names_both_os_tags_are_read_and_with_names_those(void **stat
     assert_string_equal(choice.tags[0].name, CS_SIGNAL_OS_THREAD);
 }
 
+static void signals_without_room_are_named(void **state)
+{
+    (void)state;
+    struct cs_observe_options options = {
+        .signals = {CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_THREAD}, .n_signals = 3};
+    struct cs_observe_choice choice;
+    cs_observe_choose_os_tags(&options, &choice);
+    assert_int_equal(choice.n_tags, CS_TAGS_MAX);
+    assert_int_equal(choice.left_out, 1);
+    assert_string_equal(choice.left_names, CS_SIGNAL_OS_THREAD);
+}
+
 static void a_word_of_the_target_is_not_the_os_source(void **state)
 {
     (void)state;
@@ -72,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_names_that_the_os_source_lacks_need_the_target),
         cmocka_unit_test(without_names_both_os_tags_are_read_and_with_names_those),
+        cmocka_unit_test(signals_without_room_are_named),
         cmocka_unit_test(a_word_of_the_target_is_not_the_os_source),
         cmocka_unit_test(system_calls_have_the_names_of_this_machines_header),
     };

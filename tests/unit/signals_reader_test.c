@@ -114,6 +114,28 @@ static void truncated_segments_are_refused(void **state)
     }
 }
 
+static void another_version_is_told_with_both_numbers(void **state)
+{
+    (void)state;
+    char path[64], why[CS_WHY_MAX];
+    struct cs_reader *reader = NULL;
+    good(segment);
+    header(segment)->version = 7;
+    int fd = memfd_create("segment", MFD_CLOEXEC);
+    assert_int_equal(write(fd, segment, SIZE), SIZE);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    assert_int_equal(cs_reader_open_file(path, &reader, why), -EBADMSG);
+    assert_non_null(strstr(why, "version 7"));
+    assert_non_null(strstr(why, "version 1"));
+    close(fd);
+    /* A process's segment has its version in its name. */
+    assert_int_equal(cs_reader_open_pid(getpid(), &reader, why), -ENOENT);
+    fd = memfd_create("cyclescope.23", MFD_CLOEXEC);
+    assert_int_equal(cs_reader_open_pid(getpid(), &reader, why), -EBADMSG);
+    assert_non_null(strstr(why, "version 23"));
+    close(fd);
+}
+
 /* Each is a good segment with one field wrong. */
 static void impossible_geometry_is_refused(void **state)
 {
@@ -370,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_segment_is_read_as_written),
         cmocka_unit_test(truncated_segments_are_refused),
+        cmocka_unit_test(another_version_is_told_with_both_numbers),
         cmocka_unit_test(impossible_geometry_is_refused),
         cmocka_unit_test(wrong_counts_are_clamped),
         cmocka_unit_test(names_that_mislead_a_terminal_are_cleaned),
