@@ -3,6 +3,7 @@
 #include "cli/observe/observed.h"
 #include "cli/command/figures.h"
 #include "cli/observe/series.h"
+#include "observer/sample/mixed.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -161,10 +162,44 @@ static void series_columns(const struct observed *o, unsigned c, struct column *
                                  .digits = series_scale(o, c) == 1 ? 3 : 2};
 }
 
+static const char *const rates_words[] = {
+    [CS_RATES_OK] = "ok", [CS_RATES_TOO_FEW] = "few", [CS_RATES_ARE_MIXED] = "mixed"};
+
+/* Values with at least 1 % of the time whose rates can't be believed. */
+struct unusable {
+    char names[2][200]; /* mixed, too few */
+    double shorter;
+};
+
+static void add_unusable(struct unusable *u, const struct cs_rates_mixed *mixed, const char *name)
+{
+    if (mixed->usable == CS_RATES_OK)
+        return;
+    char *names = u->names[mixed->usable == CS_RATES_TOO_FEW];
+    const size_t used = strlen(names), room = sizeof u->names[0] - used;
+    if (strlen(name) + 10 < room)
+        snprintf(names + used, room, "%s%s", used ? ", " : "", name);
+    if (mixed->usable == CS_RATES_ARE_MIXED && mixed->shorter < u->shorter)
+        u->shorter = mixed->shorter;
+}
+
+static void note_unusable(struct output *out, const struct observed *o, const struct unusable *u)
+{
+    const uint64_t intervals = cs_dte_tally_intervals(&o->sink->tally);
+    const double period = intervals ? (double)cs_dte_tally_cycles(&o->sink->tally) / (double)intervals : 0;
+    if (u->names[0][0])
+        output_note(out,
+                    "the rates of %s hold other tags' events: the tag changes too often for one sample every "
+                    "%.0f cycles. Try --period %.0f.",
+                    u->names[0], period, fmax(1, floor(period * u->shorter)));
+    if (u->names[1][0])
+        output_note(out, "the rates of %s come from fewer than %d intervals", u->names[1], CS_RATES_FEW);
+}
+
 void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top)
 {
     /* Kept until the output is closed: columns are not copied. */
-    static struct column columns[CS_TAGS_MAX][8 + 2 * CS_SERIES_MAX];
+    static struct column columns[CS_TAGS_MAX][9 + 2 * CS_SERIES_MAX];
     static char heads[CS_SERIES_MAX][96], keys[CS_SERIES_MAX][2][96 + 64], tables[CS_TAGS_MAX][96];
     const struct cs_tags *tags = o->sink->tags[tag];
     unsigned n = 0, counters = o->sink->n_counters;
@@ -176,6 +211,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     col[n++] = (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE};
     col[n++] = (struct column){.key = "visits", .head = "visits", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "kept", .head = counters ? "kept" : NULL, .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "rates", .kind = COLUMN_TEXT};
     for (unsigned c = 0; c < cs_sink_series(o->sink); c++, n += 2)
         series_columns(o, c, &col[n], heads[c], keys[c]);
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
@@ -188,15 +224,20 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         rows[n_rows++] = &tags->rows[CS_TAG_ROWS - 1];
     qsort(rows, n_rows, sizeof *rows, by_cycles);
     double total = 0;
-    for (size_t r = 0; r < n_rows; r++)
+    uint64_t ran = 0;
+    for (size_t r = 0; r < n_rows; r++) {
         total += rows[r]->tag == CS_TAG_DESCHEDULED ? 0 : (double)rows[r]->half_cycles;
+        ran += rows[r]->tag == CS_TAG_DESCHEDULED ? 0 : rows[r]->samples;
+    }
 
     output_line(out, "%s", "");
     snprintf(tables[tag], sizeof tables[tag], "%s", tag == 0 ? "tags" : "tags2");
     struct table *table = output_table(out, tables[tag], col, n);
     table_limit(table, top, "--top 0 shows all");
+    struct unusable unusable = {.shorter = 1};
     for (size_t r = 0; r < n_rows; r++) {
         char name[256];
+        const struct cs_rates_mixed mixed = cs_rates_mixed(o->sink, rows[r], ran);
         if (tags->overflow && rows[r] == &tags->rows[CS_TAG_ROWS - 1])
             snprintf(name, sizeof name, "(further values)");
         else
@@ -211,9 +252,13 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
             table_number(table, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
         table_count(table, rows[r]->visits);
         table_count(table, rows[r]->kept);
+        table_text(table, rates_words[mixed.usable]);
         rate_cells(table, o, rows[r]);
+        if (rows[r]->tag != CS_TAG_DESCHEDULED && (double)rows[r]->half_cycles >= 0.01 * total)
+            add_unusable(&unusable, &mixed, name);
     }
     free(rows);
+    note_unusable(out, o, &unusable);
 }
 
 static double rate_edge(unsigned bin)

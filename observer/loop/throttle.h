@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Period control: waits until the next sample is due. Long waits sleep, and the last stretch spins with
  * pauses, because a sleeper wakes late by tens of microseconds. With jitter each period is drawn from
- * [period, period + jitter]. The sink measures the achieved distribution in any case. */
+ * [period, period + jitter]. One in 32 is short, at most a quarter of that. The sink measures the achieved distribution
+ * in any case. */
 #ifndef CS_OBSERVER_LOOP_THROTTLE_H
 #define CS_OBSERVER_LOOP_THROTTLE_H
 

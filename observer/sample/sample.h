@@ -6,6 +6,7 @@
  *   sink           judges the interval that a sample ends, and adds it to aggregates
  *   tags           what was seen under each value of one tag
  *   ratio          one counter by another
+ *   mixed          does a tag's rate hold other tags' events?
  *   rule           which filtering fits what is read
  *
  * One sample as the loop takes it, and the shape of all samples of one run. Plain values. */
@@ -16,6 +17,8 @@
 #include <stdint.h>
 
 #define CS_TAGS_MAX 2
+#define CS_PROBE_PART                                                                                        \
+    4 /* a short period, to see how long visits are, is at most this part of the usual one */
 #define CS_COUNTERS_MAX 4 /* software counters and hardware counters together */
 #define CS_RATIOS_MAX 2   /* of one counter by another: further series of what is seen */
 #define CS_SERIES_MAX (CS_COUNTERS_MAX + CS_RATIOS_MAX)

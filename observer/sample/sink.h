@@ -26,6 +26,7 @@ struct cs_joint {                             /* intervals whose rate of counter
 
 struct cs_sink {
     struct cs_dte_rule rule; /* same_tag: see above */
+    uint64_t probe_longest;  /* cycles of a short period; 0: there are none */
     uint64_t edge_longest;   /* cycles; in a longer interval the tag may have changed more than once */
     unsigned n_tags, n_counters, n_ratios;
     struct cs_ratio ratios[CS_RATIOS_MAX];
@@ -80,6 +81,7 @@ static inline double cs_sink_mean(const struct cs_sink *s, const struct cs_tag_r
 /* `period_cycles` is the usual one, 0 = as fast as it goes. */
 static inline void cs_sink_period(struct cs_sink *s, uint64_t period_cycles, double cycles_per_second)
 {
+    s->probe_longest = period_cycles / CS_PROBE_PART;
     s->edge_longest = 4 * period_cycles + (uint64_t)(cycles_per_second * 2e-6);
 }
 
@@ -249,6 +251,11 @@ CS_INLINE enum cs_dte_verdict cs_sink_interval_end(struct cs_sink *s, unsigned n
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++) {
         struct cs_tag_row *row = s->current[t];
+        if (__builtin_expect(i->starts <= s->probe_longest, 0) && verdict != CS_DTE_DESCHEDULED) {
+            row->probes++;
+            row->probe_changes += i->changed[t];
+            row->probe_cycles += i->starts;
+        }
         if (i->changed[t]) {
             struct cs_tag_row *left = row;
             row = cs_tags_near(s->tags[t], to->tags[t]);

@@ -141,6 +141,9 @@ static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, st
     total->samples += row->samples;
     total->visits += row->visits;
     total->half_cycles += row->half_cycles;
+    total->probes += row->probes;
+    total->probe_changes += row->probe_changes;
+    total->probe_cycles += row->probe_cycles;
     total->kept += row->kept;
     total->kept_cycles += row->kept_cycles;
     total->blurred_cycles += row->blurred_cycles;

@@ -36,7 +36,9 @@ struct cs_tag_row {
     /* Mean rates so far and the number of kept intervals at which to work them out anew. */
     double mean[CS_COUNTERS_MAX], lack[CS_COUNTERS_MAX];
     uint64_t mean_due;
-    uint64_t *bins; /* [series][CS_DTE_RATE_BINS] kept intervals by rate; NULL for later rows */
+    uint64_t probes, probe_changes,
+        probe_cycles; /* short periods that began with it; those that ended elsewhere */
+    uint64_t *bins;   /* [series][CS_DTE_RATE_BINS] kept intervals by rate; NULL for later rows */
 };
 
 #define CS_TAG_ROWS 16384     /* distinct values of a tag */
