@@ -36,6 +36,13 @@ static const struct {
     {"branch-misses", CS_COUNTED_MISPREDICT},
     {"perf_count_sw_page_faults", CS_COUNTED_PAGE_FAULT},
     {"page-faults", CS_COUNTED_PAGE_FAULT},
+    {"instructions", CS_COUNTED_INSTRUCTIONS},
+    {"perf_count_hw_instructions", CS_COUNTED_INSTRUCTIONS},
+    {"inst_retired:any", CS_COUNTED_INSTRUCTIONS}, /* any_p, too */
+    {"instruction_retired", CS_COUNTED_INSTRUCTIONS},
+    {"instructions_retired", CS_COUNTED_INSTRUCTIONS},
+    {"retired_instructions", CS_COUNTED_INSTRUCTIONS},
+    {"inst_retired", CS_COUNTED_INSTRUCTIONS},
 };
 
 enum cs_counted cs_counted_kind(const char *event, unsigned *rank)
@@ -73,10 +80,9 @@ static double least_of(double a, double b)
     return a < b ? a : b;
 }
 
-/* Cycles of one access at most, of those that the counts leave at each level. */
-static double data_cycles(const struct cs_culprit_stall *s, const struct cs_machine *m)
+/* Cycles of one access, of those that the counts leave at each level. */
+static double data_cycles(const struct cs_culprit_stall *s, const double *rate, const struct cs_machine *m)
 {
-    const double *rate = s->event_rate;
     const struct cs_culprit_memory *f = rule_is(s->op, CS_ISA_OP_LOAD) ? &s->memory : &s->load_before_memory;
     if (rule_is(s->op, CS_ISA_OP_PREFETCH | CS_ISA_OP_GATHER) ||
         (rate[CS_COUNTED_L1D] < 0 && rate[CS_COUNTED_L2] < 0 && rate[CS_COUNTED_L3] < 0))
@@ -89,18 +95,17 @@ static double data_cycles(const struct cs_culprit_stall *s, const struct cs_mach
     double past_l3 = rate[CS_COUNTED_L3] >= 0 ? least_of(past_l2, rate[CS_COUNTED_L3]) : past_l2;
     double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = fmax(l2, m->l3.latency_cycles);
     double fills = rate[CS_COUNTED_FILLS] >= 0 ? least_of(1, rate[CS_COUNTED_FILLS]) : 0;
-    double cycles = past_l1 * (l2 - l1) + past_l2 * (l3 - l2) +
-                    (past_l3 + fills * (1 - past_l3)) * (m->memory_cycles - l3);
-    return CS_MODEL_MISS_HIGH * cycles;
+    return past_l1 * (l2 - l1) + past_l2 * (l3 - l2) +
+           (past_l3 + fills * (1 - past_l3)) * (m->memory_cycles - l3);
 }
 
 /* Walks alone are counted: an access may hit the last level of the TLB all the same. */
-static double page_cycles(const struct cs_culprit_stall *s, const struct cs_machine *m)
+static double page_cycles(const struct cs_culprit_stall *s, const double *rate, const struct cs_machine *m)
 {
-    double walks = s->event_rate[CS_COUNTED_DTLB];
+    double walks = rate[CS_COUNTED_DTLB];
     if (walks < 0 || !rule_is(s->op, CS_ISA_OP_LOAD) || rule_is(s->op, CS_ISA_OP_STORE | CS_ISA_OP_GATHER))
         return INFINITY;
-    return CS_MODEL_STLB_HIT + least_of(1, walks) * m->walk_cycles;
+    return least_of(1, walks) * m->walk_cycles;
 }
 
 static double of_each(double rate, double cycles)
@@ -108,22 +113,41 @@ static double of_each(double rate, double cycles)
     return rate < 0 ? INFINITY : rate * cycles;
 }
 
-double cs_counted_cycles_most(const struct cs_culprit_stall *s, int cause, const struct cs_machine *m)
+static double cycles_of(const struct cs_culprit_stall *s, const double *rate, int cause,
+                        const struct cs_machine *m)
 {
     switch (cause) {
     case CS_CAUSE_DCACHE:
-        return data_cycles(s, m);
+        return data_cycles(s, rate, m);
     case CS_CAUSE_DTLB:
-        return page_cycles(s, m);
+        return page_cycles(s, rate, m);
     case CS_CAUSE_ICACHE: /* dcpi-1997 section 6.3: a fill all the way from memory */
-        return of_each(s->event_rate[CS_COUNTED_ICACHE], m->memory_cycles);
+        return of_each(rate[CS_COUNTED_ICACHE], m->memory_cycles);
     case CS_CAUSE_ITLB:
-        return of_each(s->event_rate[CS_COUNTED_ITLB], m->walk_cycles);
+        return of_each(rate[CS_COUNTED_ITLB], m->walk_cycles);
     case CS_CAUSE_MISPREDICT:
-        return of_each(s->event_rate[CS_COUNTED_MISPREDICT], m->mispredict_cycles[1]);
+        return of_each(rate[CS_COUNTED_MISPREDICT], m->mispredict_cycles[1]);
     case CS_CAUSE_PAGE_FAULT:
-        return of_each(s->event_rate[CS_COUNTED_PAGE_FAULT], CS_MODEL_PAGE_FAULT_MAX);
+        return of_each(rate[CS_COUNTED_PAGE_FAULT], CS_MODEL_PAGE_FAULT_MAX);
     default:
         return INFINITY;
     }
+}
+
+double cs_counted_cycles_most(const struct cs_culprit_stall *s, int cause, const struct cs_machine *m)
+{
+    double cycles = cycles_of(s, s->event_rate, cause, m);
+    return cause == CS_CAUSE_DCACHE ? CS_MODEL_MISS_HIGH * cycles
+           : cause == CS_CAUSE_DTLB ? CS_MODEL_STLB_HIT + cycles
+                                    : cycles;
+}
+
+/* Lines of code and page faults cost less than the most by a factor that no event tells. */
+double cs_counted_cycles_likely(const struct cs_culprit_stall *s, int cause, const struct cs_machine *m)
+{
+    const bool told = cause == CS_CAUSE_DTLB || cause == CS_CAUSE_MISPREDICT ||
+                      (cause == CS_CAUSE_DCACHE && s->event_likely[CS_COUNTED_L1D] >= 0);
+    double cycles = told ? cycles_of(s, s->event_likely, cause, m) : INFINITY;
+    return cause == CS_CAUSE_MISPREDICT ? cycles * (1 + m->mispredict_cycles[0] / m->mispredict_cycles[1]) / 2
+                                        : cycles;
 }

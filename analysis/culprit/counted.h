@@ -23,6 +23,7 @@ enum cs_counted {
     CS_COUNTED_ITLB,
     CS_COUNTED_MISPREDICT,
     CS_COUNTED_PAGE_FAULT,
+    CS_COUNTED_INSTRUCTIONS, /* no cause: how often code ran */
     CS_N_COUNTED,
 };
 
@@ -39,5 +40,8 @@ struct cs_culprit_stall;
 /* The most cycles an execution that a cause can cost, by all events that were counted; INFINITY: they don't bound it. */
 double cs_counted_cycles_most(const struct cs_culprit_stall *stall, int cause,
                               const struct cs_machine *machine);
+/* What it likely costs, by the events whose samples lie here; INFINITY: not all that it takes were counted. */
+double cs_counted_cycles_likely(const struct cs_culprit_stall *stall, int cause,
+                                const struct cs_machine *machine);
 
 #endif

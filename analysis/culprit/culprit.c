@@ -33,7 +33,7 @@ void cs_culprit_stall_init(struct cs_culprit_stall *stall, const struct cs_isa_o
     memset(stall, 0, sizeof *stall);
     stall->op = op;
     for (int i = 0; i < CS_N_COUNTED; i++)
-        stall->event_rate[i] = -1;
+        stall->event_rate[i] = stall->event_likely[i] = -1;
 }
 
 /* Counted events bound what their cause can cost. Where bursts expect much more, one of the two is wrong: that is kept for
@@ -42,6 +42,11 @@ static void bound_by_events(const struct cs_culprit_stall *stall, const struct c
                             struct cs_culprit_suspect *s, struct cs_culprit_classification *v)
 {
     double most = cs_counted_cycles_most(stall, s->cause, machine), gap = s->expected - most;
+    double likely = cs_counted_cycles_likely(stall, s->cause, machine);
+    if (!isinf(likely) && !s->observed) {
+        s->expected = likely;
+        s->counted = true;
+    }
     if (isinf(most))
         return;
     if (s->observed && s->expected > 2 * most && gap > CS_MODEL_COST_MIN && gap > v->stall / 4 &&

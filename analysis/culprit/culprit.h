@@ -9,6 +9,7 @@
  *   cycle_account           cycle accounting of a procedure: the steps in order
  *   cycle_account_internal  the steps, and what they share
  *   dynamic_paths           the most frequent paths, and M on them
+ *   event_rates             counted events an execution, executions by counted instructions
  *   image_evidence          what a store tells of one image
  *   model                   every constant that manuals or measurement chose
  *   rules                   the table of rules, one a cause
@@ -139,7 +140,10 @@ struct cs_culprit_stall {
     /* events of that kind an execution at most, where a profile counted them (a PMU, software page faults); else
      * negative */
     double event_rate[CS_N_COUNTED];
-    double code_bytes; /* distinct lines of code that bursts saw, 0 = unknown */
+    double event_likely[CS_N_COUNTED]; /* the same, estimated: samples moved as those of time are */
+    bool entry;                        /* the function's first instruction: samples of what led here, too */
+    uint64_t caller;                   /* offset of the transfer that mostly led there; 0 = unknown */
+    double code_bytes;                 /* distinct lines of code that bursts saw, 0 = unknown */
     double code_pages;
 };
 
@@ -153,6 +157,7 @@ struct cs_culprit_suspect {
     double share;         /* of the stall that is attributed to it, cycles an execution */
     uint64_t responsible; /* offset of the instruction that causes it; 0 = this one */
     bool observed;        /* bursts or events speak for it; else only nothing clears it */
+    bool counted;         /* an estimate by counted events, not by a rule */
     bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
                     */
     bool terse;    /* what it costs is asked, no reason is written */

@@ -77,8 +77,7 @@ static int prepare(struct accounting *x, struct cs_image_code *code,
     if (rc)
         return rc;
     decode(x, code);
-    account_attribute(x);
-    return 0;
+    return account_attribute(x, err);
 }
 
 /* From what `prepare` left; ends x. */

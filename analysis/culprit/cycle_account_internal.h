@@ -16,14 +16,24 @@ struct accounting {
 };
 
 int account_visits(struct accounting *x, struct cs_error *err);
-void account_attribute(struct accounting *x);
+int account_attribute(struct accounting *x, struct cs_error *err);
+/* Samples of an event (CS_N_COUNTED: of time) by the instruction that they are of, added to `to`. */
+void account_attribute_events(const struct accounting *x, int kind, double *to);
 int account_paths(struct accounting *x, struct cs_error *err);
 int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
 void account_stalls(struct accounting *x);
+void account_event_rates(const struct accounting *x, struct cs_culprit_stall *const *stalls);
+bool account_scale_by_instructions(struct cs_cycle_account *a, const struct cs_culprit_evidence *e);
 void account_summary(struct cs_cycle_account *a);
 
 /* The most visited edge into (out of) a block, CS_CFG_EXIT when there is none within the procedure. */
 uint32_t account_likely_in(const struct accounting *x, uint32_t block);
 uint32_t account_likely_out(const struct accounting *x, uint32_t block);
+
+/* The instruction before (after) one on the most frequent way, CS_CFG_EXIT at its end. */
+uint32_t account_before(const struct accounting *x, uint32_t i);
+uint32_t account_after(const struct accounting *x, uint32_t i);
+/* Offset of the transfer that most often led to a function, 0 = unknown. */
+uint64_t account_caller(const struct accounting *x, uint64_t entry);
 
 #endif

@@ -32,6 +32,8 @@ struct loading {
     char unit[16];
     const char *event;         /* that was asked for; NULL: the best */
     double sums[CS_N_COUNTED]; /* of periods */
+    double none
+        [CS_N_COUNTED]; /* a period for an event of which this image has no sample; 0: it wasn't counted */
     CS_ARRAY(struct counted_epoch) epochs;
     struct cs_error *err;
 };
@@ -82,6 +84,13 @@ static struct counted_epoch *epoch_of(struct loading *l, const char *name)
     return e;
 }
 
+/* Events of a profile, those too that weren't counted while others had the counter. */
+static double whole(const struct cs_store_profile_head *h)
+{
+    bool shared = h->running_ns && h->enabled_ns > h->running_ns;
+    return (double)h->period_sum * (shared ? (double)h->enabled_ns / (double)h->running_ns : 1);
+}
+
 static int take_points(struct loading *l, const struct cs_store_profile_ref *ref)
 {
     const char *event = ref->head->event;
@@ -89,8 +98,8 @@ static int take_points(struct loading *l, const struct cs_store_profile_ref *ref
     if (!epoch)
         return cs_fail(l->err, ENOMEM, "no memory for the recordings of an image");
     if (!strcmp(event, l->e->event)) {
-        epoch->time += (double)ref->head->period_sum;
-        l->period_sum += (double)ref->head->period_sum;
+        epoch->time += whole(ref->head);
+        l->period_sum += whole(ref->head);
         snprintf(l->unit, sizeof l->unit, "%s", ref->head->unit);
         return cs_store_load_into(ref, &l->points, l->err);
     }
@@ -100,9 +109,7 @@ static int take_points(struct loading *l, const struct cs_store_profile_ref *ref
         return 0;
     const struct cs_store_profile_head *h = ref->head;
     epoch->kinds[kind] = true;
-    bool shared =
-        h->running_ns && h->enabled_ns > h->running_ns; /* with other events, of the same counters */
-    l->sums[kind] += (double)h->period_sum * (shared ? (double)h->enabled_ns / (double)h->running_ns : 1);
+    l->sums[kind] += whole(h);
     return cs_store_load_into(ref, &l->e->events[kind].table, l->err);
 }
 
@@ -116,6 +123,50 @@ static int load_points(struct loading *l, struct cs_store *store, const char *im
         choose(l, ref->head->event);
     for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &points, &at));)
         rc = take_points(l, ref);
+    return rc;
+}
+
+/* An event that was counted: what a sample of it stands for in other images, or what its few events do that gave none. */
+static int take_none(struct loading *l, struct cs_store *store, const char *event)
+{
+    const struct cs_query points = {.kind = CS_KIND_POINTS, .event = event};
+    struct cs_store_profile_head head;
+    struct cs_table *samples = NULL;
+    char name[80];
+    uint64_t counted = 0, events = 0;
+    unsigned rank;
+    enum cs_counted kind = cs_counted_kind(event, &rank);
+    if (kind == CS_N_COUNTED || *l->e->events[kind].event)
+        return 0;
+    snprintf(name, sizeof name, "counted.%s", event);
+    int rc = cs_store_counter(store, name, &counted, l->err);
+    snprintf(name, sizeof name, "events.%s", event);
+    if (rc == 0)
+        rc = cs_store_counter(store, name, &events, l->err);
+    if (rc == 0 && counted)
+        rc = cs_store_select(store, &points, &samples, &head, l->err);
+    if (rc == 0 && counted)
+        l->none[kind] = samples ? whole(&head) / (double)cs_table_sum(samples, 1)
+                                : fmax(1, (double)events / cs_counted_most(0));
+    cs_table_close(samples);
+    return rc;
+}
+
+/* Where one recording is read: in others another event may stand for the same. */
+static int load_none(struct loading *l, struct cs_store *store)
+{
+    const struct cs_store_epoch *epochs;
+    size_t n, i;
+    json_t *event;
+    int rc = cs_store_epochs(store, &epochs, &n, l->err);
+    for (size_t e = 0; rc == 0 && l->epochs.n == 1 && e < n; e++) {
+        json_t *meta = strcmp(epochs[e].name, l->epochs.at[0].name) == 0
+                           ? json_loads(epochs[e].meta ? epochs[e].meta : "", 0, NULL)
+                           : NULL;
+        json_array_foreach(json_object_get(meta, "events"), i, event) if (rc == 0 && json_is_string(event))
+            rc = take_none(l, store, json_string_value(event));
+        json_decref(meta);
+    }
     return rc;
 }
 
@@ -214,6 +265,11 @@ static void take_periods(const struct loading *l)
 {
     for (int c = 0; c < CS_N_COUNTED; c++) {
         struct cs_culprit_counted *k = &l->e->events[c];
+        if (l->none[c] > 0) {
+            k->table = cs_table_open(&cs_schema_points);
+            k->period = l->none[c];
+            continue;
+        }
         double samples = k->table ? (double)cs_table_sum(k->table, 1) : 0, all = 0, covered = 0;
         for (size_t i = 0; i < l->epochs.n; i++) {
             all += l->epochs.at[i].time;
@@ -241,6 +297,8 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
     if (event)
         snprintf(e->event, sizeof e->event, "%s", event);
     int rc = load_points(&l, store, image_id);
+    if (rc == 0)
+        rc = load_none(&l, store);
     if (rc == 0)
         rc = load_bursts(e, store, image_id, err);
     if (rc == 0)
@@ -314,6 +372,20 @@ double cs_culprit_evidence_events(const struct cs_culprit_evidence *e, enum cs_c
 {
     const uint64_t *row = row_of(e->events[kind].table, offset);
     return row ? (double)row[1] : 0;
+}
+
+double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *e, enum cs_counted kind,
+                                          uint64_t start, uint64_t end)
+{
+    struct cs_table *table = e->events[kind].table;
+    double samples = 0;
+    for (size_t i = row_at(table, start); table && i < cs_table_rows(table); i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        if (row[0] >= end)
+            break;
+        samples += (double)row[1];
+    }
+    return samples;
 }
 
 /* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */

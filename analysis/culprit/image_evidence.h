@@ -57,6 +57,8 @@ struct cs_culprit_fetch cs_culprit_evidence_fetch(const struct cs_culprit_eviden
 /* Samples of a counted event at `offset`. */
 double cs_culprit_evidence_events(const struct cs_culprit_evidence *evidence, enum cs_counted kind,
                                   uint64_t offset);
+double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *evidence, enum cs_counted kind,
+                                          uint64_t start, uint64_t end);
 
 /* Pure: how many lines there are if `executions` random ones a burst hit `distinct` different ones; 0 = too
  * few repeats to tell. */

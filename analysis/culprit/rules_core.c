@@ -4,6 +4,8 @@
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules_internal.h"
 
+#include <math.h>
+
 /* ---- the front end ---- */
 
 /* Cleared when the next instruction lies in the same line (dcpi-1997 section 6.3), when the line was fetched
@@ -88,6 +90,14 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
     bool near = true;
     if (!rule_is(s->op, guessed) || (f->seen && most_missed(f) < CS_MODEL_MISSED_MIN)) {
         f = &s->before;
+        if (!rule_is(s->branch_before, guessed) && s->entry &&
+            s->event_likely[CS_COUNTED_MISPREDICT] > CS_MODEL_MISSED_MIN) {
+            out->high = rule_rest(s);
+            out->responsible = s->caller;
+            rule_report(out, "the call that leads here: %.1f %% of executions were counted as mispredicted",
+                        fmin(1, s->event_likely[CS_COUNTED_MISPREDICT]) * 100);
+            return true;
+        }
         if (!rule_is(s->branch_before, guessed))
             return false;
         near = s->branch_distance <= 2;

@@ -8,30 +8,6 @@
 
 enum { WINDOW = CS_MODEL_PATH_INSNS, NEAR_INSNS = CS_MODEL_NEAR_INSNS, SHADOW_INSNS = CS_MODEL_SHADOW_INSNS };
 
-/* Walks backwards along the most frequent way; returns CS_CFG_EXIT at its end. */
-static uint32_t before(const struct accounting *x, uint32_t i)
-{
-    const struct cs_cycle_account *a = x->a;
-    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
-    if (i > b->first_insn)
-        return i - 1;
-    uint32_t edge = account_likely_in(x, a->insns[i].block);
-    if (edge == CS_CFG_EXIT)
-        return CS_CFG_EXIT;
-    const struct cs_basic_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
-    return from->first_insn + from->n_insns - 1;
-}
-
-static uint32_t after(const struct accounting *x, uint32_t i)
-{
-    const struct cs_cycle_account *a = x->a;
-    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
-    if (i + 1 < b->first_insn + b->n_insns)
-        return i + 1;
-    uint32_t edge = account_likely_out(x, a->insns[i].block);
-    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : a->cfg->blocks[a->cfg->edges[edge].to].first_insn;
-}
-
 static const uint32_t guessed = CS_ISA_OP_BRANCH | CS_ISA_OP_INDIRECT | CS_ISA_OP_RETURN;
 
 /* Samples attributed to the branch and to the first two instructions wherever it goes, an execution of it. */
@@ -96,7 +72,7 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
             double from = edge == CS_CFG_EXIT ? 0 : a->blocks[a->cfg->edges[edge].from].visits;
             chance = from > 0 ? x->edge_visits[edge] / from : 1;
         }
-        at = before(x, at);
+        at = account_before(x, at);
         if (at == CS_CFG_EXIT)
             return t;
         const struct cs_cycle_account_insn *p = &a->insns[at];
@@ -140,37 +116,6 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
     return t;
 }
 
-/* Samples of a kind of event that may be of this instruction: those up to a skid later on the path, and those of what is
- * before it and may be responsible. A precise one names it or its successor. */
-static double event_samples(const struct accounting *x, enum cs_counted kind, uint32_t i)
-{
-    const unsigned skid = x->e->events[kind].precise ? 1 : CS_MODEL_COUNTED_SKID;
-    double samples = cs_culprit_evidence_events(x->e, kind, x->a->insns[i].op.offset);
-    uint32_t at = i;
-    for (unsigned n = 0; n < skid && (at = after(x, at)) != CS_CFG_EXIT && at != i; n++)
-        samples += cs_culprit_evidence_events(x->e, kind, x->a->insns[at].op.offset);
-    if (at == i)
-        return samples; /* the whole loop */
-    at = i;
-    for (unsigned n = 0; n < NEAR_INSNS && (at = before(x, at)) != CS_CFG_EXIT && at != i; n++)
-        samples += cs_culprit_evidence_events(x->e, kind, x->a->insns[at].op.offset);
-    return samples;
-}
-
-static void event_rates(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
-{
-    const struct cs_cycle_account_insn *insn = &x->a->insns[i];
-    double executions = insn->visits * x->a->scale;
-    for (int c = 0; c < CS_N_COUNTED && executions > 0; c++) {
-        const struct cs_culprit_counted *k = &x->e->events[c];
-        if (!k->table)
-            continue;
-        double samples = k->exact ? cs_culprit_evidence_events(x->e, (enum cs_counted)c, insn->op.offset)
-                                  : cs_counted_most(event_samples(x, (enum cs_counted)c, i));
-        s->event_rate[c] = samples * k->period / executions;
-    }
-}
-
 /* Does the most frequent way from here come back here soon, without a call? Then its lines and pages of code
  * stay where they are. */
 static bool in_short_loop(const struct accounting *x, uint32_t i)
@@ -179,7 +124,7 @@ static bool in_short_loop(const struct accounting *x, uint32_t i)
     for (unsigned n = 0; n < WINDOW && at != CS_CFG_EXIT; n++) {
         if (x->a->insns[at].op.flags & (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL))
             return false;
-        at = after(x, at);
+        at = account_after(x, at);
         if (at == i)
             return true;
     }
@@ -216,10 +161,12 @@ static void gather(const struct accounting *x, uint32_t i, struct cs_culprit_sta
         s->memory = x->memory[i];
     if (insn->op.flags & guessed)
         s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+    s->entry = i == x->a->cfg->blocks[0].first_insn;
+    s->caller = s->entry ? account_caller(x, insn->op.offset) : 0;
     uint32_t end = i;
     if (insn->branch && i + 1 < x->a->cfg->n_insns)
         end = i + 1;
-    uint32_t next = after(x, end);
+    uint32_t next = account_after(x, end);
     if (next != CS_CFG_EXIT) {
         const struct cs_isa_op *last = &x->a->insns[end].op;
         uint64_t tail = last->offset + last->length - 1;
@@ -446,11 +393,10 @@ void account_stalls(struct accounting *x)
         if (accountable(a, &a->insns[i]))
             gather(x, i, stalls[i] = next++);
     uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
-    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0) {
+    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0)
         a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
-    } else {
+    else if (!account_scale_by_instructions(a, x->e))
         fit_scale(x, stalls);
-    }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_cycle_account_insn *insn = &a->insns[i];
         double executions = insn->visits * a->scale;
@@ -463,8 +409,8 @@ void account_stalls(struct accounting *x)
         stall->cycles = insn->cycles;
         stall->branch_shadow *= a->scale > 0 ? x->e->cycles_a_sample / a->scale : 0;
         stall->branch_shadow = fmax(0, stall->branch_shadow - stall->branch_shadow_m);
-        event_rates(x, i, stall);
     }
+    account_event_rates(x, stalls);
     if (a->scale > 0)
         pool(x, stalls);
     if (a->scale > 0)

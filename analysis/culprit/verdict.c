@@ -5,7 +5,8 @@
  * that can disagree.
  *
  * Bursts are those that saw the instructions on which the first cause lies. Their number is a harmonic mean,
- * weighted by the time there, so that time without bursts counts most. */
+ * weighted by the time there, so that time without bursts counts most. A cause that counted events
+ * speak for needs no bursts. */
 #include "analysis/culprit/verdict.h"
 #include "analysis/culprit/model.h"
 
@@ -43,9 +44,9 @@ static bool is_static(const struct cs_cycle_account_summary *s, enum cs_culprit_
     return c < CS_N_CAUSES && s->statics[c] > s->share[c];
 }
 
-/* Samples' worth of a cause at one instruction. */
+/* Samples' worth of a cause at one instruction, and how many of them counted events speak for. */
 static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn,
-                      enum cs_culprit_cause cause)
+                      enum cs_culprit_cause cause, double *by_events)
 {
     double cycles = cause == CS_CAUSE_DIVIDER      ? insn->step.divider
                     : cause == CS_CAUSE_DEPENDENCY ? insn->step.dependency
@@ -53,10 +54,15 @@ static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_ac
                     : cause == CS_CAUSE_FRONT      ? insn->step.front
                     : cause == CS_N_CAUSES         ? insn->classification->unexplained
                                                    : 0;
+    double counted = 0;
     for (unsigned k = 0; k < insn->classification->n; k++)
-        if (insn->classification->suspects[k].cause == cause)
+        if (insn->classification->suspects[k].cause == cause) {
             cycles += insn->classification->suspects[k].share;
+            counted +=
+                insn->classification->suspects[k].counted ? insn->classification->suspects[k].share : 0;
+        }
     double worth = a->cycles_a_sample > 0 ? insn->visits * a->scale / a->cycles_a_sample : 0;
+    *by_events += insn->fused || !(worth > 0) ? 0 : counted * worth;
     return insn->fused || !(worth > 0) ? 0 : cycles * worth;
 }
 
@@ -67,9 +73,10 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
         return v;
     find_first(&a->summary, &v);
     v.misfit = a->summary.gain / a->summary.total;
-    double time = 0, inverse = 0;
+    double time = 0, inverse = 0, by_events = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        double part = part_of(a, &a->insns[i], v.first), bursts = a->blocks[a->insns[i].block].bursts;
+        double part = part_of(a, &a->insns[i], v.first, &by_events),
+               bursts = a->blocks[a->insns[i].block].bursts;
         time += part;
         inverse += part / (bursts > 0.1 ? bursts : 0.1);
     }
@@ -81,6 +88,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.obscure = !named_first && v.first_share > 2 * v.named_share;
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
-    v.enough = v.bursts >= v.needed && !v.obscure && !v.slight && !v.sketched;
+    v.counted = by_events > time / 2;
+    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched;
     return v;
 }

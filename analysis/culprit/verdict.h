@@ -19,7 +19,8 @@ struct cs_culprit_verdict {
     bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
-    bool enough; /* none of these, and bursts >= needed */
+    bool counted; /* counted events speak for most of the first cause */
+    bool enough;  /* none of the three above, and bursts >= needed or counted */
 };
 
 /* Pure: bursts that it takes to tell two shares of the same time apart, each burst being one draw. */

@@ -58,3 +58,26 @@ uint32_t account_likely_in(const struct accounting *x, uint32_t block)
     }
     return best;
 }
+
+uint32_t account_before(const struct accounting *x, uint32_t i)
+{
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i > b->first_insn)
+        return i - 1;
+    uint32_t edge = account_likely_in(x, a->insns[i].block);
+    if (edge == CS_CFG_EXIT)
+        return CS_CFG_EXIT;
+    const struct cs_basic_block *from = &a->cfg->blocks[a->cfg->edges[edge].from];
+    return from->first_insn + from->n_insns - 1;
+}
+
+uint32_t account_after(const struct accounting *x, uint32_t i)
+{
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
+    if (i + 1 < b->first_insn + b->n_insns)
+        return i + 1;
+    uint32_t edge = account_likely_out(x, a->insns[i].block);
+    return edge == CS_CFG_EXIT ? CS_CFG_EXIT : a->cfg->blocks[a->cfg->edges[edge].to].first_insn;
+}

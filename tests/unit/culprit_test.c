@@ -39,6 +39,7 @@ static struct cs_culprit_classification classify(const struct cs_culprit_stall *
     struct cs_culprit_stall s = *given, blank;
     cs_culprit_stall_init(&blank, given->op);
     memcpy(s.event_rate, blank.event_rate, sizeof s.event_rate);
+    memcpy(s.event_likely, blank.event_likely, sizeof s.event_likely);
     cs_culprit_classify(&s, &m, &v);
     return v;
 }
@@ -489,6 +490,49 @@ static void misses_of_the_last_level_clear_no_hit_of_a_nearer_one(void **state)
     assert_null(find(&v, CS_CAUSE_DCACHE));
 }
 
+/* Without bursts: each load misses the second level, none walks; then each walks, and few miss. */
+static void counted_events_divide_a_stall_that_nothing_else_does(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_culprit_stall s;
+    struct cs_culprit_classification v;
+    cs_culprit_stall_init(&s, &load);
+    s.cycles = 45;
+    s.m = 5;
+    s.event_rate[CS_COUNTED_L1D] = s.event_likely[CS_COUNTED_L1D] = 1;
+    s.event_rate[CS_COUNTED_DTLB] = 0.001;
+    s.event_likely[CS_COUNTED_DTLB] = 0;
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
+    assert_true(v.suspects[0].counted);
+    assert_true(v.suspects[0].share > 0.9 * v.stall);
+    s.event_rate[CS_COUNTED_L1D] = s.event_likely[CS_COUNTED_L1D] = 0.05;
+    s.event_rate[CS_COUNTED_DTLB] = s.event_likely[CS_COUNTED_DTLB] = 1;
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DTLB);
+}
+
+/* A branch's event lies where it went. */
+static void a_mispredicted_call_is_named_at_the_beginning_of_what_it_calls(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_culprit_stall s;
+    struct cs_culprit_classification v;
+    cs_culprit_stall_init(&s, &multiply);
+    s.cycles = 20;
+    s.m = 3;
+    s.entry = true;
+    cs_culprit_classify(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_MISPREDICT)); /* nothing counted */
+    s.caller = 0x1234;
+    s.event_likely[CS_COUNTED_MISPREDICT] = 1;
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_MISPREDICT);
+    assert_int_equal(v.suspects[0].responsible, 0x1234);
+}
+
 static void few_samples_leave_room_for_events(void **state)
 {
     (void)state;
@@ -656,6 +700,8 @@ int main(void)
         cmocka_unit_test(denormals_are_named_only_when_nothing_else_explains),
         cmocka_unit_test(counted_events_bound_what_their_cause_can_cost),
         cmocka_unit_test(misses_of_the_last_level_clear_no_hit_of_a_nearer_one),
+        cmocka_unit_test(counted_events_divide_a_stall_that_nothing_else_does),
+        cmocka_unit_test(a_mispredicted_call_is_named_at_the_beginning_of_what_it_calls),
         cmocka_unit_test(few_samples_leave_room_for_events),
         cmocka_unit_test(events_are_known_by_all_their_names),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),

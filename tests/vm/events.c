@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside the emulated x86-64 machine with its caches and predictor: events against what the emulator counted.
  *   events counts    each event alone: equal; all at a time: scaled, to 2 %
- *   events run       the kernels, then each one's true counts: "TRUTH function event count" */
+ *   events run       the kernels, then each one's true counts: "TRUTH function event count"
+ *   events KERNEL N  that kernel alone, for N million cycles */
 #include "tests/vm/truth.h"
 
 int failures;
@@ -121,9 +122,13 @@ static __attribute__((noinline)) void walks_pages(void)
 static __attribute__((noinline)) void tosses_coins(void)
 {
     static uint64_t state = 88172645463325252u;
-    for (unsigned i = 0; i < STEPS; i++) {
+    for (unsigned i = 0; i < STEPS / 8; i++) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-        __asm__ volatile("test $1, %b0\n\tjz 1f\n\tnop\n1:" : : "q"(state) : "cc");
+#define TOSS(bit) "test $" #bit ", %b0\n\tjz 1f\n\tnop\n1:\n\t"
+        __asm__ volatile(TOSS(1) TOSS(2) TOSS(4) TOSS(8) TOSS(16) TOSS(32) TOSS(64) TOSS(128)
+                         :
+                         : "q"(state)
+                         : "cc");
     }
 }
 
@@ -256,11 +261,27 @@ static void say_the_truth(void)
                    cs_truth_of_region(k + 1, events[e].kinds));
 }
 
+static int run_one(const char *name, uint64_t cycles)
+{
+    for (unsigned k = 0; k < KERNELS; k++) {
+        if (strcmp(kernels[k].name, name) != 0)
+            continue;
+        cs_truth_region(k + 1);
+        while (cs_truth_of_region(k + 1, CS_BIT(CS_CYCLES)) < cycles)
+            for (unsigned i = 0; i < 100; i++)
+                kernels[k].run();
+        return 0;
+    }
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc < 2 || argc > 3)
         return 2;
     prepare();
+    if (argc == 3)
+        return run_one(argv[1], strtoull(argv[2], NULL, 10) * 1000000);
     if (strcmp(argv[1], "counts") == 0) {
         run_all(2); /* what a first touch costs is over */
         each_alone_is_exact();
