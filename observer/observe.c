@@ -354,6 +354,9 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
         return o->failed;
     }
     note_waiting(o);
+    if (o->events && cs_events_never_counted(o->events))
+        cs_observation_note(o, "The events never had a counter on the program's CPU: busy, others (another "
+                               "profiler, the NMI watchdog) hold them all. No interval has their rates.");
     o->seen.switches = o->follow.switches;
     if (cs_observe_target_started(o->target) && cs_observe_target_ended(o->target))
         o->seen.exit_code = cs_observe_target_wait(o->target);

@@ -25,6 +25,7 @@
 struct group {
     int fds[OWN_MAX];   /* the first is the leader */
     uint64_t waited_ns; /* enabled but not counting, so far */
+    bool counted;       /* at all */
 };
 
 struct cs_events {
@@ -144,6 +145,7 @@ static int open_group(struct cs_events *e, pid_t tid, struct group *g, struct cs
     for (unsigned i = 0; i < OWN_MAX; i++)
         g->fds[i] = -1;
     g->waited_ns = 0;
+    g->counted = false;
     for (unsigned i = 0; i < e->n; i++) {
         struct perf_event_attr attr = counting(&e->events[i], true);
         g->fds[i] = open_one(e, &attr, tid, i ? g->fds[0] : -1);
@@ -209,18 +211,27 @@ static int open_all_mine(struct cs_events *e, struct cs_error *err)
     return rc;
 }
 
+/* Pinned events of others may hold all counters: then a group opens, and never counts. */
+static bool never_counts(const struct group *g)
+{
+    uint64_t seen[3 + OWN_MAX] = {0}; /* n, enabled, running, values */
+    for (volatile unsigned i = 0; i < 200000; i++)
+        ;
+    return read(g->fds[0], seen, sizeof seen) > 0 && seen[1] > 0 && seen[2] == 0;
+}
+
 /* Whether the events exist, and can be counted together, asked of ourselves: a target isn't started to be told that
  * they don't. */
 static int probe(struct cs_events *e, struct cs_error *err)
 {
-    if (e->core) {
-        int rc = open_all_mine(e, err);
-        close_mine(e);
-        return rc;
-    }
     struct group g;
-    int rc = open_group(e, 0, &g, err);
-    if (rc == 0)
+    int rc = e->core ? open_all_mine(e, err) : open_group(e, 0, &g, err);
+    const bool open = rc == 0;
+    if (open && never_counts(e->core ? &e->mine : &g))
+        rc = refused(e->events, EBUSY, err);
+    if (e->core)
+        close_mine(e);
+    else if (open)
         close_group(&g, e->n);
     return rc;
 }
@@ -430,6 +441,7 @@ static bool read_group(struct group *g, unsigned n, uint64_t *sums)
     uint64_t waited = seen.enabled_ns - seen.running_ns;
     bool complete = waited == g->waited_ns;
     g->waited_ns = waited;
+    g->counted |= seen.running_ns > 0;
     return complete;
 }
 
@@ -446,6 +458,16 @@ bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX])
     for (unsigned i = 0; i < e->n; i++)
         counters[e->n + i] = cs_pmc_read(&e->hardware[i], &complete);
     return complete;
+}
+
+bool cs_events_never_counted(const struct cs_events *e)
+{
+    bool waited = false, counted = false;
+    for (size_t i = 0; i < e->threads.n; i++) {
+        waited |= e->threads.at[i].waited_ns > 0;
+        counted |= e->threads.at[i].counted;
+    }
+    return waited && !counted;
 }
 
 bool cs_events_own(const struct cs_events *e, unsigned event, uint64_t *events)

@@ -76,6 +76,8 @@ bool cs_events_user_only(const struct cs_events *e);
 int cs_events_open_target(struct cs_events *e, pid_t process, pid_t thread, struct cs_error *err);
 /* By the thread that will read. With rdpmc, *hardware get the counters in order. */
 int cs_events_open_own(struct cs_events *e, struct cs_pmc hardware[CS_COUNTERS_MAX], struct cs_error *err);
+/* After the readings: no thread's events had a counter at any of them. */
+bool cs_events_never_counted(const struct cs_events *e);
 /* One sample by read(): all counters, in order. False: a group was not scheduled all the time since the last
  * one. */
 bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX]);
