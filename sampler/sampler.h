@@ -68,6 +68,7 @@ struct cs_sampler_placed {
 struct cs_sampler_config {
     const char *const *events; /* libpfm4 names with modifiers; none: cycles, else cpu-clock */
     unsigned n_events;
+    bool cpi; /* with none: instructions next to cycles, where they can be counted together */
     /* How often; the first of these that is not 0 counts. None: 1000 Hz. */
     double budget;       /* share of the profiled work's time that may be lost, 0.005 = 0.5 % */
     uint64_t period;     /* events (cpu-clock: ns) a sample, mean */
@@ -112,10 +113,11 @@ uint64_t cs_sampler_jit_room(const struct cs_sampler *sampler);
 
 #define CS_SAMPLER_CHAIN_ENDS 12
 struct cs_sampler_statistics {
-    const char *driver;        /* "bpf", "ring", "timers" or "stops" */
-    uint64_t delivered;        /* samples that reached us */
-    uint64_t unknown;          /* of those, not placeable (by cause: cs_sampler_unknown) */
-    uint64_t lost;             /* samples that the kernel or a full log dropped */
+    const char *driver; /* "bpf", "ring", "timers" or "stops" */
+    uint64_t delivered; /* samples that reached us */
+    uint64_t unknown;   /* of those, not placeable (by cause: cs_sampler_unknown) */
+    uint64_t lost;      /* samples that the kernel or a full log dropped */
+    uint64_t throttled; /* times that the kernel stopped an event until its next tick: too many samples */
     uint64_t map_records_lost; /* MMAP, FORK, ... records lost: some images may have been missed */
     uint64_t mappings_cut;     /* more than are remembered: of one process, or of all */
     uint64_t images_cut;       /* mappings of files that are more than are remembered */
@@ -181,6 +183,8 @@ uint64_t cs_sampler_unknown(const struct cs_sampler *sampler, enum cs_unknown ca
 
 unsigned cs_sampler_events(const struct cs_sampler *sampler);
 const char *cs_sampler_event(const struct cs_sampler *sampler, unsigned event);
+/* How many of an event there were, when last merged; false: it never had a counter. */
+bool cs_sampler_counted(const struct cs_sampler *sampler, unsigned event, uint64_t *events);
 /* Process of CS_TARGET_COMMAND, and its wait status once cs_sampler_poll returned 0; -1 before. */
 pid_t cs_sampler_child(const struct cs_sampler *sampler);
 int cs_sampler_child_status(const struct cs_sampler *sampler);

@@ -52,6 +52,17 @@ static bool is_shown(const struct profile *p, unsigned k, unsigned e)
     return k < EVENTS_SHOWN && (k == 0 || !profile_is_inner(p->events[e].name));
 }
 
+/* The instructions that were counted as the main event's cycles were (cycles:u, instructions:u), or -1. */
+static int instructions_of(const struct profile *p)
+{
+    const char *cycles = p->events[p->main_event].name;
+    char name[80];
+    if (strncmp(cycles, "cycles", 6) != 0 || (cycles[6] && cycles[6] != ':'))
+        return -1;
+    snprintf(name, sizeof name, "instructions%s", cycles + 6);
+    return profile_event_index(p, name);
+}
+
 static struct layout make_layout(const struct profile *p, enum profile_by by, const struct counted *counted,
                                  const char *label)
 {
@@ -75,6 +86,10 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
             push(&l, (struct column){.key = "total", .kind = COLUMN_COUNT});
             push(&l, (struct column){
                          .key = "total_percent", .head = totals ? "total %" : NULL, .kind = COLUMN_SHARE});
+            push(&l, (struct column){.key = "cpi",
+                                     .head = instructions_of(p) >= 0 ? "CPI" : NULL,
+                                     .kind = COLUMN_NUMBER,
+                                     .digits = 2});
         } else {
             push(&l, (struct column){.key = p->events[e].name,
                                      .head = shown ? "%" : NULL,
@@ -159,6 +174,28 @@ static void counted_cells(struct table *table, const struct counted *counted, co
                e->samples ? (double)e->period_sum / (double)e->samples : 0, e->unit);
 }
 
+/* Events that shared a counter: what their samples are to be multiplied by (sprof-1998 section 3.1). */
+static double scale_of(const struct profile_event *e)
+{
+    return e->running_ns && e->running_ns < e->enabled_ns ? (double)e->enabled_ns / (double)e->running_ns : 1;
+}
+
+static double counted_of(const struct profile_event *e, uint64_t samples)
+{
+    return e->samples ? (double)samples * scale_of(e) * (double)e->period_sum / (double)e->samples : 0;
+}
+
+#define CPI_SAMPLES 10 /* with fewer of instructions it is chance */
+
+static double cpi_of(const struct profile *p, const struct profile_row *r)
+{
+    int e = instructions_of(p);
+    if (e < 0 || r->samples[e] < CPI_SAMPLES)
+        return NAN;
+    return counted_of(&p->events[p->main_event], r->samples[p->main_event]) /
+           counted_of(&p->events[e], r->samples[e]);
+}
+
 static void fill(struct table *table, const struct layout *l, const struct profile *p, enum profile_by by,
                  const struct profile_rows *rows, size_t most, const struct counted *counted)
 {
@@ -174,6 +211,7 @@ static void fill(struct table *table, const struct layout *l, const struct profi
                 table_number(table, total > 0 ? 100.0 * (double)n / total : (double)NAN);
                 table_number(table, total > 0 ? 100.0 * (double)sum / total : (double)NAN);
                 total_cells(table, counted->calls.total ? &counted->calls : NULL, r, n);
+                table_number(table, cpi_of(p, r));
             } else {
                 double all = (double)rows->total[l->event_column[k]];
                 table_number(table, all > 0 ? 100.0 * (double)n / all : (double)NAN);
@@ -184,12 +222,6 @@ static void fill(struct table *table, const struct layout *l, const struct profi
         row_names(table, by, r, l->text);
     }
     table_omitted(table, rows->n > most ? rows->n - most : 0);
-}
-
-/* Events that shared a counter: what their samples are to be multiplied by (sprof-1998 section 3.1). */
-static double scale_of(const struct profile_event *e)
-{
-    return e->running_ns && e->running_ns < e->enabled_ns ? (double)e->enabled_ns / (double)e->running_ns : 1;
 }
 
 static void describe_sharing(struct output *out, const struct profile *p)

@@ -140,7 +140,7 @@ static json_t *machine_meta(double *age_s)
     return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
 }
 
-static char *epoch_meta(const struct cs_sampler_config *config, double burst_rate_hz)
+static json_t *epoch_meta(const struct cs_sampler_config *config, double burst_rate_hz)
 {
     struct utsname host;
     char *command = NULL;
@@ -165,10 +165,35 @@ static char *epoch_meta(const struct cs_sampler_config *config, double burst_rat
         json_object_set_new(meta, "burst_rate_hz", json_real(burst_rate_hz));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
-    char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
-    json_decref(meta);
     free(command);
-    return text;
+    return meta;
+}
+
+static int begin_epoch(struct recording *r, json_t *meta, struct cs_error *err)
+{
+    json_t *events = json_array();
+    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
+        json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
+    json_object_set_new(meta, "events", events);
+    char *text = json_dumps(meta, JSON_COMPACT);
+    int rc = cs_store_epoch(r->store, text, err);
+    free(text);
+    return rc;
+}
+
+/* How many of each event there were, so that none can be told from not counted. */
+static int keep_counts(struct recording *r, struct cs_error *err)
+{
+    int rc = 0;
+    for (unsigned e = 0; rc >= 0 && e < cs_sampler_events(r->sampler); e++) {
+        char ran[80], counted[80];
+        uint64_t n;
+        snprintf(ran, sizeof ran, "counted.%s", cs_sampler_event(r->sampler, e));
+        snprintf(counted, sizeof counted, "events.%s", cs_sampler_event(r->sampler, e));
+        if (cs_sampler_counted(r->sampler, e, &n))
+            rc = cs_store_count_all(r->store, (struct cs_counter[]){{ran, 1}, {counted, n}}, 2, err);
+    }
+    return rc;
 }
 
 static int merge(struct recording *r, struct cs_error *err)
@@ -261,15 +286,15 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
                   struct cs_error *err)
 {
     config->bursts = record_bursts_wanted(args, config);
-    char *meta = epoch_meta(config, option_number(args, "burst-rate", 0, 0.01, 1000));
+    json_t *meta = epoch_meta(config, option_number(args, "burst-rate", 0, 0.01, 1000));
     r->args = args;
     r->config = config;
     config->arg = r;
     config->ready = open_flow;
     int rc = cs_sampler_open(config, &r->sampler, err);
     if (rc == 0)
-        rc = cs_store_epoch(r->store, meta, err);
-    free(meta);
+        rc = begin_epoch(r, meta, err);
+    json_decref(meta);
     if (rc == 0)
         tell_ready((int)option_number(args, "ready-fd", -1, 0, 1 << 20));
     if (rc == 0)
@@ -282,6 +307,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
         rc = cs_sampler_stop(r->sampler, err);
     if (rc >= 0)
         rc = merge(r, err);
+    if (rc >= 0)
+        rc = keep_counts(r, err);
     return rc;
 }
 
@@ -309,6 +336,7 @@ static int run(const struct parsed *args)
         events[config.n_events] = event;
     }
     config.events = events;
+    config.cpi = true;
     rc = parse_intervals(args, &config, &recording);
     if (rc != CS_EXIT_OK)
         return rc;
@@ -389,7 +417,9 @@ const struct command command_record = {
     "(-a | -p PID | -- COMMAND [ARG...])",
     "sample a command, a process or the whole machine into a profile store",
     "Samples the program counter every N events and adds the counts, by image and offset, to the store. "
-    "Without hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop "
+    "The events are cycles and, where they can be counted together, instructions: their ratio is CPI. "
+    "Without "
+    "hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop "
     "runs in step with it.\n"
     "\n"
     "-e may be given several times. Bursts are on with a command; without bursts, paths are on.",

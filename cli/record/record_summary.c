@@ -82,13 +82,15 @@ void record_summary_json(const struct recorded *r, FILE *to)
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
         json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
     json_t *root = json_pack(
-        "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, s:o, "
+        "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, "
+        "s:o, "
         "s:o}",
         "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
         "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
-        "unknown", (json_int_t)s.unknown, "causes", unknown, "entries", (json_int_t)s.entries, "images",
-        (json_int_t)s.images, "map_records_lost", (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz,
-        "collector_cpu_seconds", s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss",
+        "throttled", (json_int_t)s.throttled, "unknown", (json_int_t)s.unknown, "causes", unknown, "entries",
+        (json_int_t)s.entries, "images", (json_int_t)s.images, "map_records_lost",
+        (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
+        s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss",
         isnan(s.loss) ? json_null() : json_real(s.loss), "seconds", r->seconds, "exit_code", r->exit_code,
         "chains", chains_json(&s), "bursts", record_bursts_json(r->burst));
     json_print(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
@@ -242,6 +244,13 @@ static void say_measurement(const struct recorded *r, const struct cs_sampler_st
                 (unsigned long long)s->delivered, plural((double)s->delivered), names,
                 rate_text(r, s->rate_hz, rate), r->store, (unsigned long long)s->lost,
                 (unsigned long long)s->unknown, share);
+    if (s->throttled)
+        fprintf(stderr,
+                "  %llu times the kernel stopped an event until its next tick (1 to 10 ms): samples came "
+                "faster than\n"
+                "  kernel.perf_event_max_sample_rate; what ran then is missing. Use a longer period (-c) or "
+                "raise it\n",
+                (unsigned long long)s->throttled);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(r->sampler, c))
             fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(r->sampler, c),

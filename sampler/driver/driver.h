@@ -70,6 +70,7 @@ struct cs_driver_config {
 
 struct cs_driver_counts {
     uint64_t delivered, lost, entries;
+    uint64_t throttled;        /* times that the kernel stopped an event, by the driver's own records */
     uint64_t filtered_threads; /* that went under a filter of system calls, where they can't be sampled */
     double
         sample_seconds; /* that a sample takes of the program's time, where the driver measures it; else 0 */

@@ -314,6 +314,8 @@ static void bpf_prepare(const struct cs_driver_state *s, struct perf_event_attr 
 {
     (void)s;
     attr->sample_type = PERF_SAMPLE_IP;
+    attr->use_clockid = 1; /* as the ring's that its throttling is written to */
+    attr->clockid = CLOCK_MONOTONIC;
 }
 
 static int bpf_attach(struct cs_driver_state *s, int fd, unsigned event, unsigned cpu_index,

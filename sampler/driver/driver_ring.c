@@ -158,6 +158,7 @@ static unsigned read_samples(struct cs_driver_state *s, struct cs_ring *from, ui
     for (uint64_t before = ring.tail; n < COMING && (header = cs_ring_next(&ring)) != NULL;
          before = ring.tail) {
         const struct record_sample *r = body_of(s, header);
+        s->counts.throttled += header->type == PERF_RECORD_THROTTLE;
         if (header->type == PERF_RECORD_LOST)
             s->counts.lost += ((const uint64_t *)(header + 1))[1];
         if (header->type != PERF_RECORD_SAMPLE)

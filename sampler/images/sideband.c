@@ -36,7 +36,7 @@ struct cs_sideband {
     size_t used, capacity;
     struct waiting_record *waiting;
     size_t n, waiting_capacity;
-    uint64_t order, lost;
+    uint64_t order, lost, throttled;
 };
 
 struct record_mmap2 {
@@ -210,7 +210,9 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
             continue;
         cs_ring_snapshot(&s->rings[c]);
         while ((header = cs_ring_next(&s->rings[c])) != NULL) {
-            if (header->type == PERF_RECORD_LOST)
+            if (header->type == PERF_RECORD_THROTTLE || header->type == PERF_RECORD_UNTHROTTLE)
+                s->throttled += header->type == PERF_RECORD_THROTTLE;
+            else if (header->type == PERF_RECORD_LOST)
                 s->lost += ((const struct record_lost *)(const void *)header)->lost;
             else if (keep(s, header) < 0)
                 rc = -ENOMEM, s->lost++;
@@ -254,6 +256,17 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
 uint64_t cs_sideband_lost(const struct cs_sideband *s)
 {
     return s->lost;
+}
+
+void cs_sideband_hear(struct cs_sideband *s, int fd, unsigned cpu_index)
+{
+    if (s->ring_fds[cpu_index] >= 0)
+        (void)ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->ring_fds[cpu_index]);
+}
+
+uint64_t cs_sideband_throttled(const struct cs_sideband *s)
+{
+    return s->throttled;
 }
 
 int cs_sideband_fd(const struct cs_sideband *s, unsigned i)

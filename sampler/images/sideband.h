@@ -32,6 +32,10 @@ void cs_sideband_choose(struct cs_sideband *sideband, pid_t pid);
 /* Hands on what happened up to `horizon_ns`; UINT64_MAX: all. 0 or -ENOMEM. */
 int cs_sideband_drain(struct cs_sideband *sideband, uint64_t horizon_ns,
                       const struct cs_sideband_events *events);
+/* An event that writes no records of its own (its samples are a BPF program's): the kernel's about it go here. */
+void cs_sideband_hear(struct cs_sideband *sideband, int fd, unsigned cpu_index);
+/* Times that the kernel stopped such an event until its next tick. */
+uint64_t cs_sideband_throttled(const struct cs_sideband *sideband);
 uint64_t cs_sideband_lost(const struct cs_sideband *sideband);
 /* A descriptor of each ring, for poll: readable at half full. -1 at the end. */
 int cs_sideband_fd(const struct cs_sideband *sideband, unsigned i);

@@ -15,8 +15,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* An event that two groups name is counted once: twice in one profile it would be twice as many. */
 static int parse_one(struct cs_session_events *events, const char *name, struct cs_error *err)
 {
+    for (unsigned e = 0; e < events->n_asked; e++)
+        if (strcmp(events->asked[e].name, name) == 0)
+            return 0;
     if (events->n_asked == CS_SAMPLER_EVENTS_MAX)
         return cs_fail(err, EINVAL, "more than %d events", CS_SAMPLER_EVENTS_MAX);
     struct cs_event *event = &events->asked[events->n_asked];
@@ -30,6 +34,20 @@ static int parse_one(struct cs_session_events *events, const char *name, struct 
     return rc;
 }
 
+/* Instructions beside the default cycles: their ratio is measured where no other event shares the counters with them. */
+static int add_instructions(struct cs_session_events *events, const struct cs_sampler_config *config,
+                            struct cs_error *err)
+{
+    char both[512];
+    struct cs_error refused;
+    if (cs_event_group("@ipc", 1, "", both, sizeof both, &refused) == 0 && strchr(both, ','))
+        return parse_one(events, "instructions", err);
+    cs_session_remark(config, "CPI isn't measured: the counters don't hold instructions next to cycles now. "
+                              "`record -e cycles` and `record -e instructions` count them one after the "
+                              "other, `cyclescope doctor` tells why");
+    return 0;
+}
+
 int cs_session_events_parse(struct cs_session_events *events, const struct cs_sampler_config *config,
                             struct cs_error *err)
 {
@@ -39,7 +57,7 @@ int cs_session_events_parse(struct cs_session_events *events, const struct cs_sa
         int rc = cs_event_default(&events->asked[0], why, sizeof why, err);
         if (why[0] && rc == 0)
             cs_session_remark(config, "%s", why);
-        return rc;
+        return rc == 0 && !why[0] && config->cpi ? add_instructions(events, config, err) : rc;
     }
     events->n_asked = 0;
     for (unsigned e = 0; e < config->n_events; e++) {
@@ -92,7 +110,10 @@ static int open_one(struct cs_session_events *events, const struct cs_sampler_co
         return cs_fail(err, ENOMEM, "out of memory for the events");
     }
     events->open[events->n_open++] = (struct cs_session_event){fd, (uint16_t)e, (uint16_t)c};
-    return events->driver->attach(events->state, fd, e, c, err);
+    int rc = events->driver->attach(events->state, fd, e, c, err);
+    if (rc >= 0 && events->driver == &cs_driver_bpf && events->sideband)
+        cs_sideband_hear(events->sideband, fd, c);
+    return rc;
 }
 
 int cs_session_events_open(struct cs_session_events *events, const struct cs_sampler_config *config,

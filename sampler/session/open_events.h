@@ -8,6 +8,7 @@
 #define CS_SAMPLER_SESSION_OPEN_EVENTS_H
 
 #include "sampler/driver/driver.h"
+#include "sampler/images/sideband.h"
 #include "sampler/perf/events.h"
 #include "sampler/sampler.h"
 
@@ -31,6 +32,7 @@ struct cs_session_events {
                                        * all */
 
     const struct cs_driver *driver;
+    struct cs_sideband *sideband; /* the session's; NULL: not yet */
     struct cs_driver_state *state;
 
     struct cs_session_event *open;

@@ -307,6 +307,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     if (rc >= 0) {
         s->generations = cs_generations_open();
         s->sideband = cs_cpus_open(&s->events.cpus) == 0 ? cs_sideband_open(&s->events.cpus) : NULL;
+        s->events.sideband = s->sideband;
         rc = s->generations && s->sideband ? 0 : cs_fail(err, ENOMEM, "out of memory for the sampler");
     }
     if (rc >= 0)

@@ -24,6 +24,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .delivered = counts.delivered,
         .unknown = cs_session_unknown_samples(&s->accounts),
         .lost = counts.lost + s->accounts.dropped,
+        .throttled = counts.throttled + cs_sideband_throttled(s->sideband),
         .entries = counts.entries,
         .map_records_lost = cs_sideband_lost(s->sideband),
         .mappings_cut = cs_maps_cut(s->places.maps),
@@ -100,6 +101,11 @@ unsigned cs_sampler_events(const struct cs_sampler *s)
 const char *cs_sampler_event(const struct cs_sampler *s, unsigned event)
 {
     return event < s->events.n_asked ? s->events.asked[event].name : "";
+}
+bool cs_sampler_counted(const struct cs_sampler *s, unsigned event, uint64_t *events)
+{
+    *events = s->accounts.merged_reading[event].value;
+    return s->accounts.merged_reading[event].running_ns > 0;
 }
 pid_t cs_sampler_child(const struct cs_sampler *s)
 {
