@@ -81,7 +81,8 @@ static double least_of(double a, double b)
 }
 
 /* Cycles of one access, of those that the counts leave at each level. */
-static double data_cycles(const struct cs_culprit_stall *s, const double *rate, const struct cs_machine *m)
+static double data_cycles(const struct cs_culprit_stall *s, const double *rate, bool most,
+                          const struct cs_machine *m)
 {
     const struct cs_culprit_memory *f = rule_is(s->op, CS_ISA_OP_LOAD) ? &s->memory : &s->load_before_memory;
     if (rule_is(s->op, CS_ISA_OP_PREFETCH | CS_ISA_OP_GATHER) ||
@@ -89,10 +90,12 @@ static double data_cycles(const struct cs_culprit_stall *s, const double *rate, 
         return INFINITY;
     const bool complete = rate[CS_COUNTED_FILLS] >= 0 || (f->seen && f->steady < CS_MODEL_COUNTED_STEADY);
     double past_l1 = complete && rate[CS_COUNTED_L1D] >= 0 ? least_of(1, rate[CS_COUNTED_L1D]) : 1;
-    double past_l2 = rate[CS_COUNTED_L2] >= 0    ? least_of(past_l1, rate[CS_COUNTED_L2])
-                     : rate[CS_COUNTED_L1D] >= 0 ? least_of(past_l1, rate[CS_COUNTED_L1D])
-                                                 : past_l1;
-    double past_l3 = rate[CS_COUNTED_L3] >= 0 ? least_of(past_l2, rate[CS_COUNTED_L3]) : past_l2;
+    double beyond_l1 = rate[CS_COUNTED_L1D] >= 0 ? least_of(past_l1, rate[CS_COUNTED_L1D]) : past_l1;
+    double unknown_l2 =
+        most ? beyond_l1 : fmax(0, rate[CS_COUNTED_L3]); /* not counted: all of them, or none */
+    double past_l2 = least_of(past_l1, rate[CS_COUNTED_L2] >= 0 ? rate[CS_COUNTED_L2] : unknown_l2);
+    double unknown_l3 = most ? past_l2 : 0;
+    double past_l3 = least_of(past_l2, rate[CS_COUNTED_L3] >= 0 ? rate[CS_COUNTED_L3] : unknown_l3);
     double l1 = m->l1d.latency_cycles, l2 = m->l2.latency_cycles, l3 = fmax(l2, m->l3.latency_cycles);
     double fills = rate[CS_COUNTED_FILLS] >= 0 ? least_of(1, rate[CS_COUNTED_FILLS]) : 0;
     return past_l1 * (l2 - l1) + past_l2 * (l3 - l2) +
@@ -118,7 +121,7 @@ static double cycles_of(const struct cs_culprit_stall *s, const double *rate, in
 {
     switch (cause) {
     case CS_CAUSE_DCACHE:
-        return data_cycles(s, rate, m);
+        return data_cycles(s, rate, rate == s->event_rate, m);
     case CS_CAUSE_DTLB:
         return page_cycles(s, rate, m);
     case CS_CAUSE_ICACHE: /* dcpi-1997 section 6.3: a fill all the way from memory */

@@ -104,11 +104,16 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
         out->responsible = s->branch_before->offset;
     }
     if (!f->seen) {
-        if (s->bursts || !near || out->responsible)
+        const bool counted = near && s->event_likely[CS_COUNTED_MISPREDICT] > CS_MODEL_MISSED_MIN;
+        if (!counted && (s->bursts || !near || out->responsible))
             return false;
         out->high = rule_rest(s) < m->mispredict_cycles[1] ? rule_rest(s) : m->mispredict_cycles[1];
         out->expected = CS_MODEL_BRANCH_UNSEEN * out->high;
-        rule_report(out, "a branch; no evidence rules it out");
+        if (counted)
+            rule_report(out, "%.1f %% of executions were counted as mispredicted",
+                        fmin(1, s->event_likely[CS_COUNTED_MISPREDICT]) * 100);
+        else
+            rule_report(out, "a branch; no evidence rules it out");
         return true;
     }
     double missed = f->here > f->missed ? f->here : f->missed;

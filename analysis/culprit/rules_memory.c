@@ -146,7 +146,7 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
         out->high = rule_rest(s);
         out->expected = (s->bursts ? CS_MODEL_PAGE_NOT_RUN : CS_MODEL_PAGE_UNSEEN) * out->high;
         rule_report(out, "a memory access; no evidence rules it out");
-        return !s->bursts;
+        return !s->bursts || s->event_likely[CS_COUNTED_DTLB] > CS_MODEL_RATE_NEGLIGIBLE;
     }
     bool walks = f->footprint_pages == 0 || f->footprint_pages > m->stlb_entries;
     if (f->new_pages < CS_MODEL_RATE_NEGLIGIBLE ||

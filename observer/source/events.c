@@ -76,9 +76,10 @@ static int refused(const struct cs_observe_event *event, int code, struct cs_err
                        event->name);
     case EBUSY:
     case ENOSPC:
-        return cs_fail(err, code,
-                       "%s cannot be counted now: somebody else (a profiler, a watchdog) holds the counters",
-                       event->name);
+        return cs_fail(
+            err, code,
+            "%s cannot be counted now: busy, somebody else (a profiler, a watchdog) holds the counters",
+            event->name);
     case EINVAL:
         return cs_fail(
             err, code,

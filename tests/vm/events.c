@@ -166,12 +166,12 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static void prepare(void)
 {
-    (void)cs_truth(0x400);                   /* of processes before this one */
-    small = make_ring(128, LINE);            /* 8 KiB */
-    in_l2 = make_ring(2048, LINE);           /* 128 KiB */
-    in_l3 = make_ring(16384, LINE);          /* 1 MiB */
-    in_memory = make_ring(131072, LINE);     /* 8 MiB */
-    pages = make_ring(256, 4096 + 2 * LINE); /* more pages than the TLB has, lines of every set */
+    (void)cs_truth(0x400);               /* of processes before this one */
+    small = make_ring(128, LINE);        /* 8 KiB */
+    in_l2 = make_ring(2048, LINE);       /* 128 KiB */
+    in_l3 = make_ring(16384, LINE);      /* 1 MiB */
+    in_memory = make_ring(131072, LINE); /* 8 MiB */
+    pages = make_ring(256, 4096 + LINE); /* more pages than the TLB has, lines of every set of L1 */
 }
 
 static void run_all(unsigned rounds)
