@@ -21,7 +21,7 @@ PKG_CONFIG ?= pkg-config
 BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 WERROR   ?= 0
 SAN      ?=
-VERSION  := 0.1.0
+VERSION  := 0.2.0
 
 # Most of a make without anything to do went into looking for rules of its own for each header.
 MAKEFLAGS += -r

@@ -57,7 +57,7 @@ def check_text(wrong, text):
 
 def check_figure_4(wrong, text):
     """The table of causes as people read it: its subtotals are what stands above them."""
-    rows = {name.strip(): float(n) for name, n in re.findall(r'^\*\*\* (\S[^%\n]*?)\s+(-?[0-9.]+)%$', text, re.M)}
+    rows = {name.strip(): float(n) for name, n in re.findall(r'^(\S[^%\n]*?)\s+(-?[0-9.]+) %$', text, re.M)}
     if 'Total tallied' not in rows:
         return
     wrong(abs(rows['Total tallied'] - 100) < 0.11, 'tallied:', rows['Total tallied'])
@@ -70,7 +70,7 @@ def check_figure_4(wrong, text):
 
 def check_listing(wrong, text):
     """calc's blocks as people read them."""
-    for best, n, actual, words in re.findall(r'Best-case ([0-9.]+)/(\d+) = \S+CPI +Actual (\S+)/\d+ = \S+CPI(.*)', text):
+    for best, n, actual, words in re.findall(r'best case ([0-9.]+) cycles / (\d+) instructions? = \S+ CPI, actual (\S+) / \d+ = \S+ CPI(.*)', text):
         wrong(float(actual) >= 0.99 * float(best) - 0.11 or 'faster than the model' in words, f'{n} instructions took {actual} cycles, at best {best}')
     causes = collections.defaultdict(set)
     for letter, cause in re.findall(r'^ {3}\S+ .* (\S) = (.+?)\?? at [0-9a-f]+, [0-9.]+ to', text, re.M):

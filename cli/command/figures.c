@@ -26,3 +26,10 @@ const char *figures(double number, int digits, char text[48])
     }
     return text;
 }
+
+struct figure figure(double number, int digits)
+{
+    struct figure f;
+    figures(number, digits, f.text);
+    return f;
+}

@@ -7,4 +7,11 @@
  * `text`. */
 const char *figures(double number, int digits, char text[48]);
 
+struct figure {
+    char text[48];
+};
+
+/* The same for one line of output: figure(x, 3).text. */
+struct figure figure(double number, int digits);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/contexts.h"
+#include "cli/command/figures.h"
 #include "cli/profile/ask_debuginfod.h"
 
 #include "store/base/text.h"
@@ -114,10 +115,10 @@ void chains_describe(const struct chains *c, struct output *out)
 {
     const struct profile_event *e = &c->profile.events[c->profile.main_event];
     if (c->waits)
-        output_line(out, "%.3g s of waiting, in ns", (double)c->calls.total * 1e-9);
+        output_line(out, "%s s of waiting, in ns", figure((double)c->calls.total * 1e-9, 3).text);
     else if (strcmp(e->unit, "ns") == 0 && e->period_sum)
-        output_line(out, "%s: %" PRIu64 " sample%s with call chains; %.3g s in all", e->name, c->calls.total,
-                    plural((double)c->calls.total), (double)e->period_sum / 1e9);
+        output_line(out, "%s: %" PRIu64 " sample%s with call chains; %s s in all", e->name, c->calls.total,
+                    plural((double)c->calls.total), figure((double)e->period_sum / 1e9, 3).text);
     else
         output_line(out, "%s: %" PRIu64 " sample%s with call chains", e->name, c->calls.total,
                     plural((double)c->calls.total));

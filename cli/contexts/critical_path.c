@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/critical_path.h"
+#include "cli/command/figures.h"
 
 #include "analysis/waits/critical_path.h"
 #include "cli/contexts/contexts.h"
@@ -70,10 +71,10 @@ static int report(const struct parsed *args, const struct chains *running, const
         return failed(&err);
     struct output *out = output_open(args);
     if (path.n_threads > 1)
-        output_line(out, "critical paths of %u threads %s, %.3g s in all", path.n_threads, path.thread,
-                    path.all_ns * 1e-9);
+        output_line(out, "critical paths of %u threads %s, %s s in all", path.n_threads, path.thread,
+                    figure(path.all_ns * 1e-9, 3).text);
     else
-        output_line(out, "critical path of thread %s, %.3g s", path.thread, path.all_ns * 1e-9);
+        output_line(out, "critical path of thread %s, %s s", path.thread, figure(path.all_ns * 1e-9, 3).text);
     output_line(out, "%s", "");
     output_set(out, "thread", json_text(path.thread));
     output_set(out, "n_threads", json_integer(path.n_threads));
@@ -87,6 +88,7 @@ static int report(const struct parsed *args, const struct chains *running, const
         "While the thread waited for another, what that one did counts. Half saves: what the thread would be "
         "faster by if this took half its time. Another path may take over, and what it overlaps with may "
         "shrink too.");
+    output_next(out, args, "next:", "timeline", NULL, "      (what threads did over time)");
     cs_critical_path_fini(&path);
     return output_close(out);
 }

@@ -142,6 +142,7 @@ static int report(const struct parsed *args, const struct chains *c, const struc
     }
     output_line(out, "%s", "");
     output_note(out, "Frames of less than %g %% are left out; --min 0 shows all.", least);
+    output_next(out, args, "next:", "prof", NULL, "");
     return output_close(out);
 }
 

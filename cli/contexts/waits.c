@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waits: where threads' time went off the CPU: for what, where, and who ended it. */
 #include "analysis/waits/wait_groups.h"
+#include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/contexts/contexts.h"
 #include "cli/contexts/critical_path.h"
@@ -168,8 +169,8 @@ static int run(const struct parsed *args)
         return failed(&err);
     }
     struct output *out = output_open(args);
-    output_line(out, "%zu thread%s, %.3g s of their time in all", w.n_threads, plural((double)w.n_threads),
-                (double)w.all_ns * 1e-9);
+    output_line(out, "%zu thread%s, %s s of their time in all", w.n_threads, plural((double)w.n_threads),
+                figure((double)w.all_ns * 1e-9, 3).text);
     output_line(out, "%s", "");
     output_set(out, "n_threads", json_integer((json_int_t)w.n_threads));
     output_set(out, "seconds", json_real((double)w.all_ns * 1e-9));
@@ -184,6 +185,7 @@ static int run(const struct parsed *args)
         output_note(
             out, "The first table is exact. The second is estimated from the waits that were kept; waits for "
                  "work (poll, child, signal, join) come last.");
+    output_next(out, args, "next:", "waits", NULL, " --critical-path      (what threads really waited for)");
     cs_wait_groups_close(&w);
     cs_store_close(store);
     return output_close(out);

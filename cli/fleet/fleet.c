@@ -149,7 +149,7 @@ static void print_prof(const struct parsed *args, const struct asking *a, const 
     static struct column columns[] = {
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-        {.key = "running_percent", .head = "running %", .kind = COLUMN_SHARE, .plain = true},
+        {.key = "running_percent", .head = "cum %", .kind = COLUMN_SHARE, .plain = true},
         {.kind = COLUMN_TEXT},
         {.kind = COLUMN_TEXT}};
     const json_t *rows = json_object_get(answer, "data");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's time line of a sample log. Shares of the time by tag, and the range of the rates in each stretch (shim-2015 figure 19). */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
 #include "observer/log/timeline.h"
@@ -69,8 +70,8 @@ static json_t *rate_chart(const struct cs_observe_timeline *t, unsigned c)
         json_array_append_new(least, number_or_gap(scale * r->least));
         json_array_append_new(most, number_or_gap(scale * r->most));
     }
-    snprintf(title, sizeof title, "%s, in buckets of %.3g ms", name,
-             1e3 * t->bucket_cycles / t->cycles_per_second);
+    snprintf(title, sizeof title, "%s, in buckets of %s ms", name,
+             figure(1e3 * t->bucket_cycles / t->cycles_per_second, 3).text);
     return json_pack("{s:o, s:[s, s, s, s], s:[o, o, o, o]}", "title", json_text(title), "heads", "ms",
                      "mean", "least", "most", "columns", milliseconds(t), mean, least, most);
 }

@@ -2,6 +2,7 @@
 /* The page's time lines: interval profiles as shares of procedures over time, and the phases that they fall
  * into (sprof-1998, section 4.4). */
 #include "analysis/statistics/phase.h"
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/profile/interval_matrix.h"
 
@@ -54,8 +55,8 @@ static json_t *shares_chart(const struct interval_matrix *m)
                                   all > 0 ? json_real(100 * (all - named) / all) : json_null());
     }
     char title[200];
-    snprintf(title, sizeof title, "Share of the samples of each interval of %.3g s, %%",
-             (double)m->length_ms / 1000);
+    snprintf(title, sizeof title, "Share of the samples of each interval of %s s, %%",
+             figure((double)m->length_ms / 1000, 3).text);
     return json_pack("{s:s, s:o, s:o}", "title", title, "heads", heads_of(m, n), "columns", columns);
 }
 

@@ -75,11 +75,10 @@ void observed_summary(struct output *out, const struct observed *o)
     output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
     quantiles_line(out, "period", s->periods);
     quantiles_line(out, "gap", s->gaps);
-    output_line(out,
-                "%.3g %% of the time was not seen (%" PRIu64
-                " time%s descheduled or delayed, the longest %s %s)",
-                total ? 100 * unseen / (double)total : 0, s->tally.intervals[CS_DTE_GAP],
-                plural((double)s->tally.intervals[CS_DTE_GAP]), figures(longest, 3, of_gap), gap_unit);
+    output_line(
+        out, "%s %% of the time was not seen (%" PRIu64 " time%s descheduled or delayed, the longest %s %s)",
+        figure(total ? 100 * unseen / (double)total : 0, 3).text, s->tally.intervals[CS_DTE_GAP],
+        plural((double)s->tally.intervals[CS_DTE_GAP]), figures(longest, 3, of_gap), gap_unit);
 
     output_set(out, "program", json_text(o->program));
     output_set(out, "cycles_per_second", json_real(o->hz));
@@ -319,8 +318,9 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned s
         n += bins[b];
     histogram_json(out, o, series, bins, n, &moments);
     output_line(out, "%s", "");
-    output_line(out, "%s%s: %.0f interval%s, mean %.4g, deviation %.3g", series_title(o, series).text, under,
-                n, plural(n), moments.mean * scale, cs_dte_moments_deviation(&moments) * scale);
+    output_line(out, "%s%s: %.0f interval%s, mean %s, std dev %s", series_title(o, series).text, under, n,
+                plural(n), figure(moments.mean * scale, 4).text,
+                figure(cs_dte_moments_deviation(&moments) * scale, 3).text);
     struct histogram_row rows[24];
     unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     double most = 0;

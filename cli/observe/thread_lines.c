@@ -112,9 +112,9 @@ static void put_remarks(struct output *out, const struct cs_time_lines *l)
                     l->omitted == 1 ? " is" : "s are", l->n < LINES_MAX ? ": --threads 0 shows them" : "");
     if (l->cut)
         output_note(out,
-                    "%llu kept waits of at most %.3g ms are not in it: between those that are, running is "
+                    "%llu kept waits of at most %s ms are not in it: between those that are, running is "
                     "spread evenly",
-                    (unsigned long long)l->cut, (double)l->shortest_ns * 1e-6);
+                    (unsigned long long)l->cut, figure((double)l->shortest_ns * 1e-6, 3).text);
     if (l->cut_threads)
         output_note(out, "%llu threads more than a recording keeps are not in it",
                     (unsigned long long)l->cut_threads);

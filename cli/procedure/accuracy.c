@@ -2,6 +2,7 @@
 /* accuracy: frequency estimates against exact counts. dcpi-1997 section 6.2, figures 8 and 9. */
 #include "analysis/culprit/image_evidence.h"
 #include "analysis/validation/oracle_fit.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/procedure/accuracy_scores.h"
 #include "cli/procedure/calc.h"
@@ -272,9 +273,9 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
         works = scale * scores[FINAL].estimated / scores[FINAL].true_work;
         output_note(
             out,
-            "By the timed intervals the program ran %.4g times as many instructions as the exact counts say. "
+            "By the timed intervals the program ran %s times as many instructions as the exact counts say. "
             "If the scale is right, it did that work so often.",
-            works);
+            figure(works, 4).text);
     }
     output_set(out, "times_the_truth", works > 0 ? json_real(works) : json_null());
     output_set(out, "image", json_text(image->image.path));

@@ -146,21 +146,32 @@ static void close_subject(struct subject *s)
 
 static void print_head(struct output *out, const struct subject *s)
 {
-    const struct cs_machine *m = &s->evidence->machine;
     const struct cs_cycle_account *a = s->account;
     char name[1024];
     uint64_t total = s->rows.total[s->profile.main_event];
-    output_line(out, "*** %s in %s: %" PRIu64 " sample%s of %s, %.1f %% of all",
+    output_line(out, "%s in %s: %" PRIu64 " sample%s of %s, %.1f %% of all",
                 cs_image_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
                 a->samples, plural((double)a->samples), s->evidence->event,
                 total ? 100.0 * (double)a->samples / (double)total : 0.0);
-    output_line(out, "*** core at %.2f GHz%s, %.0f cycles per sample; M: cycles by the model %s",
+    output_line(out, "%s", "");
+}
+
+/* What the numbers of the listing mean. */
+static void print_legend(struct output *out, const struct subject *s)
+{
+    const struct cs_machine *m = &s->evidence->machine;
+    const struct cs_cycle_account *a = s->account;
+    output_line(out, "%s", "");
+    output_line(out, "CPI: cycles per instruction; the core runs at %.2f GHz%s, %.0f cycles per sample.",
                 m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
-                s->evidence->cycles_a_sample, cs_scheduler_name(s->scheduler));
-    output_line(
-        out,
-        "*** for each block: cycles/instructions = CPI; its execution count, relative to the busiest block");
+                s->evidence->cycles_a_sample);
+    output_line(out, "M: cycles of an instruction without dynamic stalls, by the model %s.",
+                cs_scheduler_name(s->scheduler));
+    output_line(out, "%s",
+                "Above an instruction: its stall in cycles (cy), and the range of each possible cause. A "
+                "cause with ? is unconfirmed.");
+    output_line(out, "%s", "Execution counts are relative to the busiest block.");
     if (!a->frequencies)
         output_note(out,
                     "No burst or path saw the branches of this code. All blocks are assumed to run equally "
@@ -169,14 +180,12 @@ static void print_head(struct output *out, const struct subject *s)
                     more_evidence(s->profile.store));
     else if (a->scale_fitted && a->scale > 0 &&
              fmax(a->scale / a->scale_low, a->scale_high / a->scale) >= SCALE_TOLD)
-        output_note(out,
-                    "Cycle counts are relative: without a hardware counter the absolute scale is unknown "
-                    "(the true cycles are %.2g to "
-                    "%.2g times these). Compare instructions with each other, not with a data sheet.",
-                    a->scale / a->scale_high, a->scale / a->scale_low);
+        output_note(out, "Cycle counts are relative, because no hardware counter gives their scale. Compare "
+                         "instructions with each other, not with a data sheet.");
 }
 
-static void print_tail(struct output *out, const struct subject *s)
+/* The answer: the cause, how sure it is, and what usually helps; or what is missing. */
+static void print_verdict(struct output *out, const struct subject *s)
 {
     struct worst_cause worst = worst_cause(s->account);
     char sentence[1200];
@@ -190,7 +199,6 @@ static void print_tail(struct output *out, const struct subject *s)
     } else {
         cause_sentence(&worst, s->code, sentence, sizeof sentence);
     }
-    output_line(out, "%s", "");
     output_line(out, "%s.", sentence);
     output_set(out, "evidence", verdict_json(&verdict));
     if (verdict.enough && worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
@@ -221,13 +229,17 @@ static int run(const struct parsed *args)
     }
     struct output *out = output_open(args);
     print_head(out, &s);
+    print_verdict(out, &s);
+    print_legend(out, &s);
     listing_print(out, s.account, s.code, option_given(args, "lines"), option_given(args, "all"));
     output_line(out, "%s", "");
     summary_print(out, &s.account->summary, option_given(args, "all"));
     if (accesses_print(out, s.profile.store, s.row->image->image.id, s.code, s.account->procedure,
                        option_given(args, "all") ? 0 : ACCESSES_SHOWN, &err) < 0)
         output_note(out, "%s", err.text);
-    print_tail(out, &s);
+    output_line(out, "%s", "");
+    output_next(out, args, "next:", "list", operand(args, 0) ? operand(args, 0) : s.row->name, "");
+    output_next(out, args, "     ", "sum", NULL, "      (causes of the whole program)");
     if (output_form(out) == OUTPUT_JSON) {
         output_set(out, "procedure", json_text(s.account->procedure->name));
         output_set(out, "image", json_text(s.row->image->image.path));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The listing (dcpi-1997 figure 2): blocks with their best and actual cycles, instructions with bubbles above those that stall. */
+#include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 
 #include "image/isa/decode.h"
@@ -78,7 +79,7 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
         const struct cs_culprit_suspect *s = &v->suspects[k];
         char size[40] = "";
         if (k == 0)
-            snprintf(size, sizeof size, "... %.1fcy", v->stall);
+            snprintf(size, sizeof size, "... %.1f cy", v->stall);
         output_line(out, "   %-6s %-12s %c = %s%s at %" PRIx64 ", %.1f to %.1f: %s", letters, size,
                     cs_culprit_cause_names[s->cause].letter, cs_culprit_cause_names[s->cause].words,
                     s->observed ? "" : "?", s->responsible ? s->responsible : insn->op.offset, s->low,
@@ -104,7 +105,7 @@ static void print_instruction(struct output *out, const struct cs_cycle_account 
     if (insn->fused)
         snprintf(cycles, sizeof cycles, "(fused)");
     else if (isfinite(insn->cycles) && insn->attributed > 0)
-        snprintf(cycles, sizeof cycles, "%.1fcy", insn->cycles);
+        snprintf(cycles, sizeof cycles, "%.1f", insn->cycles);
     size_t n = 0;
     for (unsigned k = 0; k < insn->classification->n && k < 3; k++) {
         const struct cs_culprit_suspect *s = &insn->classification->suspects[k];
@@ -136,15 +137,17 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
         if (isfinite(acc->best) && isfinite(acc->actual)) {
             char actual[96] = "unknown (too few samples, or fewer executions than estimated)";
             if (isfinite(possible_cycles(a, acc)))
-                snprintf(actual, sizeof actual, "%.1f/%.0f = %.2fCPI%s", acc->actual, n, acc->actual / n,
+                snprintf(actual, sizeof actual, "%.1f / %.0f = %.2f CPI%s", acc->actual, n, acc->actual / n,
                          acc->actual < 0.995 * acc->best ? " (faster than the model allows)" : "");
-            output_line(
-                out,
-                "*** Best-case %.1f/%.0f = %.2fCPI   Actual %s   execution count %.3g %s(%.1f %% of samples)",
-                acc->best, n, acc->best / n, actual, most_visits > 0 ? acc->visits / most_visits : 0,
-                acc->on_path ? "in a loop " : "", 100 * acc->attributed / fmax(1, (double)a->samples));
+            output_line(out,
+                        "best case %.1f cycles / %.0f instruction%s = %.2f CPI, actual %s, execution count "
+                        "%s%s (%.1f %% of samples)",
+                        acc->best, n, plural(n), acc->best / n, actual,
+                        figure(most_visits > 0 ? acc->visits / most_visits : 0, 3).text,
+                        acc->on_path ? ", in a loop" : "",
+                        100 * acc->attributed / fmax(1, (double)a->samples));
         } else
-            output_line(out, "*** not seen by bursts: execution count unknown (%.1f %% of samples)",
+            output_line(out, "not seen by bursts: execution count unknown (%.1f %% of samples)",
                         100 * acc->attributed / fmax(1, (double)a->samples));
         output_line(out, "%8s  %-44s %9s %9s %5s  %s", "Addr", "Instruction", "Samples", "Cycles", "M",
                     "Culprit");

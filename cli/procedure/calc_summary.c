@@ -55,7 +55,7 @@ static double percent(const struct cs_cycle_account_summary *s, double samples)
 
 static void print_row(struct output *out, const char *name, double value)
 {
-    output_line(out, "*** %-24s %27.1f%%", name, value);
+    output_line(out, "%-24s %31.1f %%", name, value);
 }
 
 void summary_print(struct output *out, const struct cs_cycle_account_summary *s, bool all)
@@ -64,32 +64,34 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     if (!(s->total > 0))
         return;
     if (s->actual_cycles > 0)
-        output_line(out, "*** Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
+        output_line(out, "Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
                     plural(s->actual_cycles),
                     s->best_cycles < 0.995 * s->actual_cycles ? " (the rest is dynamic stall)" : "");
     double best, actual = summary_cpi(s, &best);
     if (isfinite(actual))
-        output_line(out, "*** Best-case %.2fCPI   Actual %.2fCPI%s", best, actual,
+        output_line(out, "Best case %.2f CPI, actual %.2f CPI%s", best, actual,
                     actual < 0.995 * best ? " (faster than the model allows)" : "");
-    output_line(out, "***");
+    output_line(out, "%s", "");
+    output_line(out, "%-24s %20s %12s", "dynamic stall by cause", "possible", "likely");
     for (int c = 0; c < CS_N_CAUSES; c++) {
         dynamic += s->share[c];
         if (all || percent(s, s->high[c]) >= 0.05)
-            output_line(out, "*** %-24s %6.1f%% to %6.1f%% %10.1f%%", cs_culprit_cause_names[c].words,
+            output_line(out, "%-24s %6.1f %% to %6.1f %% %10.1f %%", cs_culprit_cause_names[c].words,
                         percent(s, s->low[c]), percent(s, s->high[c]), percent(s, s->share[c]));
     }
     print_row(out, "Unexplained stall", percent(s, s->unexplained));
-    output_line(out, "*** ----------------------------------------------------");
+    output_line(out, "----------------------------------------------------------");
     print_row(out, "Subtotal dynamic", percent(s, dynamic));
-    output_line(out, "***");
+    output_line(out, "%s", "");
+    output_line(out, "%s", "static stall by cause");
     for (int c = 0; c < CS_N_CAUSES; c++) {
         statics += s->statics[c];
         if (all || percent(s, s->statics[c]) >= 0.05)
             print_row(out, cs_culprit_cause_names[c].words, percent(s, s->statics[c]));
     }
-    output_line(out, "*** ----------------------------------------------------");
+    output_line(out, "----------------------------------------------------------");
     print_row(out, "Subtotal static", percent(s, statics));
-    output_line(out, "*** ----------------------------------------------------");
+    output_line(out, "----------------------------------------------------------");
     print_row(out, "Total stall", percent(s, dynamic + statics));
     print_row(out, "Execution", percent(s, s->execution));
     if (s->unattributed > 0)
@@ -97,7 +99,7 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     double net = 100 - percent(s, dynamic + statics + s->execution + s->unattributed);
     if (fabs(net) >= 0.05)
         print_row(out, "Net sampling error", net);
-    output_line(out, "*** ----------------------------------------------------");
+    output_line(out, "----------------------------------------------------------");
     print_row(out, "Total tallied", percent(s, dynamic + statics + s->execution + s->unattributed));
     if (percent(s, s->gain) >= GAIN_TOLD)
         output_note(out,

@@ -100,7 +100,7 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
     if (f->from_samples)
         output_note(
             out,
-            "No burst and no branch record saw this procedure: the frequencies come from samples alone and "
+            "No burst and no branch record saw this procedure: the frequencies come only from samples and "
             "are worth little (record --bursts sees branches).");
     else if (ev->found.input.flow->from_paths)
         output_note(out,
@@ -136,6 +136,8 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
         table_text(table, kinds[edge->kind]);
     }
     free(lines);
+    output_line(out, "%s", "");
+    output_next(out, args, "next:", "list", operand(args, 0), "      (where its samples are)");
     return output_close(out);
 }
 

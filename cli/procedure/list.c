@@ -276,6 +276,10 @@ static int report(const struct parsed *args, struct listing *l)
     if (p && accesses_print(out, l->profile.store, l->row->image->image.id, l->code, p,
                             all ? 0 : ACCESSES_SHOWN, &err) < 0)
         output_note(out, "%s", err.text);
+    if (p && l->row && l->row->name && !*cs_image_trouble(l->code) && cs_image_isa(l->code) != CS_ISA_NONE) {
+        output_line(out, "%s", "");
+        output_next(out, args, "next:", "calc", l->row->name, "      (why it is slow)");
+    }
     return output_close(out);
 }
 

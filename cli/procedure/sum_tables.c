@@ -16,8 +16,7 @@ static void print_rest(struct output *out, const struct sum_tally *t)
     };
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
         if (rest[i].samples > 0)
-            output_line(out, "*** and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples),
-                        rest[i].what);
+            output_line(out, "and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples), rest[i].what);
         output_set(out, rest[i].key, json_real(rest[i].samples));
     }
 }
@@ -73,7 +72,7 @@ static void print_notes(struct output *out, const struct sum_tally *t)
 
 void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t)
 {
-    output_line(out, "*** %u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
+    output_line(out, "%u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
                 t->all.total, plural(t->all.total));
     print_rest(out, t);
     summary_print(out, &t->all, option_given(args, "all"));

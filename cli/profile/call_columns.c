@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/call_columns.h"
 #include "analysis/frequency/frequency.h"
+#include "cli/command/figures.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void short_time(double ns, char *text, size_t capacity)
     unsigned unit = 0;
     for (; ns >= 1000 && unit < 3; unit++)
         ns /= 1000;
-    snprintf(text, capacity, "%.3g %s", ns, units[unit]);
+    snprintf(text, capacity, "%s %s", figure(ns, 3).text, units[unit]);
 }
 
 void call_cells(struct table *table, const struct cs_call_counts *counts, const struct cs_call_count *count,
@@ -60,12 +61,12 @@ void call_cells(struct table *table, const struct cs_call_counts *counts, const 
         table_none(table);
         return;
     }
-    char text[40];
+    char text[80];
     double cost = (double)samples * period / calls;
     table_number(table, cost);
     if (strcmp(unit, "ns") == 0)
         short_time(cost, text, sizeof text);
     else
-        snprintf(text, sizeof text, "%.3g %s", cost, unit);
+        snprintf(text, sizeof text, "%s %s", figure(cost, 3).text, unit);
     table_text(table, text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/diff_waits.h"
+#include "cli/command/figures.h"
 
 #include "analysis/waits/wait_changes.h"
 #include "cli/command/recordings.h"
@@ -109,9 +110,9 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     json_t *sides = json_array();
     bool all = option_given(args, "all") || output_form(out) != OUTPUT_TEXT;
     for (unsigned s = 0; s < 2; s++) {
-        output_line(out, "%c: %s%s%s, %u run%s, %.3g s of threads' time a run", s ? 'B' : 'A', side[s].store,
+        output_line(out, "%c: %s%s%s, %u run%s, %s s of threads' time a run", s ? 'B' : 'A', side[s].store,
                     side[s].epoch ? " " : "", side[s].epoch ? side[s].epoch : "", c->runs[s],
-                    plural(c->runs[s]), c->seconds[s]);
+                    plural(c->runs[s]), figure(c->seconds[s], 3).text);
         json_array_append_new(sides,
                               json_pack("{s:i, s:f}", "runs", (int)c->runs[s], "seconds", c->seconds[s]));
     }

@@ -2,6 +2,7 @@
 /* Two matrices of one store, of an event each: their intervals are multiples of the same length, and procedures have the same
  * names. */
 #include "cli/profile/event_rates.h"
+#include "cli/command/figures.h"
 
 #include <errno.h>
 #include <math.h>
@@ -115,8 +116,9 @@ int event_rates_print(struct output *out, const struct interval_matrix *above,
     struct series s = {.rates = calloc(below->n_intervals + 1, sizeof *s.rates)};
     if (!s.rates)
         return -ENOMEM;
-    output_line(out, "%s for each %s%s, %zu interval%s of %.3g s", upper, clock ? "ms of " : "", lower,
-                below->n_intervals, plural((double)below->n_intervals), (double)below->length_ms / 1000);
+    output_line(out, "%s for each %s%s, %zu interval%s of %s s", upper, clock ? "ms of " : "", lower,
+                below->n_intervals, plural((double)below->n_intervals),
+                figure((double)below->length_ms / 1000, 3).text);
     output_set(out, "event", json_text(upper));
     output_set(out, "per", json_text(lower));
     output_set(out, "start_ms", json_integer((json_int_t)below->start_ms));

@@ -2,6 +2,7 @@
 /* phases: rates of procedures over time, and the stretches in which a program did one kind of work.
  * sprof-1998 section 4.4. */
 #include "analysis/statistics/phase.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/event_rates.h"
 #include "cli/profile/interval_matrix.h"
@@ -207,8 +208,8 @@ static int run(const struct parsed *args)
     struct tm utc;
     gmtime_r(&start, &utc);
     strftime(begin, sizeof begin, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    output_line(out, "%zu interval%s of %.3g s from %s, %s", m.n_intervals, plural((double)m.n_intervals),
-                (double)m.length_ms / 1000, begin, m.events[m.main_event]);
+    output_line(out, "%zu interval%s of %s s from %s, %s", m.n_intervals, plural((double)m.n_intervals),
+                figure((double)m.length_ms / 1000, 3).text, begin, m.events[m.main_event]);
     output_line(out, "%s", "");
     output_set(out, "start_ms", json_integer((json_int_t)m.start_ms));
     output_set(out, "interval_ms", json_integer((json_int_t)m.length_ms));

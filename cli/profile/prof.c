@@ -80,7 +80,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
         if (k == 0) {
             push(&l, (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE});
             push(&l, (struct column){.key = "running_percent",
-                                     .head = totals ? NULL : "running %",
+                                     .head = totals ? NULL : "cum %",
                                      .plain = true,
                                      .kind = COLUMN_SHARE});
             push(&l, (struct column){.key = "total", .kind = COLUMN_COUNT});
@@ -229,8 +229,8 @@ static void describe_sharing(struct output *out, const struct profile *p)
     for (size_t i = 0; i < p->n_events; i++) {
         const struct profile_event *e = &p->events[i];
         if (scale_of(e) > 1.02)
-            output_line(out, "%s had a counter %.0f %% of the time: its samples stand for %.3g times as many",
-                        e->name, 100 / scale_of(e), scale_of(e));
+            output_line(out, "%s had a counter %.0f %% of the time: its samples stand for %s times as many",
+                        e->name, 100 / scale_of(e), figure(scale_of(e), 3).text);
     }
 }
 
@@ -552,7 +552,7 @@ const struct command command_prof = {
     "where the samples are: by procedure, line, image, thread, process, container or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock); the shares are of that "
     "event. If the store has several events, or the observer saw the same procedures, each has its column. "
-    "Samples that could not be placed are in the row [unknown]. running % is the cumulative share.\n"
+    "Samples that could not be placed are in the row [unknown]. cum % is the cumulative share.\n"
     "\n"
     "--by takes procedure, line, image, tag, and any label of record --label: thread, process, container, "
     "attribute.\n"

@@ -27,7 +27,7 @@ static const char *rate_text(const struct recorded *r, double rate_hz, char text
     if (!r->config->period)
         snprintf(text, 64, " at %.0f Hz", rate_hz);
     else if (ns)
-        snprintf(text, 64, ", one each %.4g ms", (double)r->config->period / 1e6);
+        snprintf(text, 64, ", one each %s ms", figure((double)r->config->period / 1e6, 4).text);
     else
         snprintf(text, 64, ", one each %llu event%s", (unsigned long long)r->config->period,
                  plural((double)r->config->period));

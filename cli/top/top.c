@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top: what runs now, sorted by samples. On a terminal it is a screen with keys (top_view.h); elsewhere a
  * table a round. */
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/top/top_view.h"
 
@@ -123,9 +124,9 @@ static int print_round(struct top *t, enum live_by by)
     shown[4].head = names[by];
     shown[5].head = by == LIVE_PROCEDURES ? "image" : NULL;
     struct output *out = output_open(t->args);
-    output_line(out, "round %u: %" PRIu64 " sample%s of %s in the last %.3g s, %s at %.0f Hz", t->rounds,
-                rows.total, plural((double)rows.total), t->target, t->head.window_s, t->head.event,
-                t->head.rate_hz);
+    output_line(out, "round %u: %" PRIu64 " sample%s of %s in the last %s s, %s at %.0f Hz", t->rounds,
+                rows.total, plural((double)rows.total), t->target, figure(t->head.window_s, 3).text,
+                t->head.event, t->head.rate_hz);
     output_set(out, "round", json_integer(t->rounds));
     output_set(out, "total", json_integer((json_int_t)rows.total));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));

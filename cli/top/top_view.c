@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State in, lines out: keys change the state, drawing reads it. */
 #include "cli/top/top_view.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 
 #include <ctype.h>
@@ -277,9 +278,9 @@ static double share(uint64_t n, uint64_t total)
 static void draw_head(const struct top_view *v, struct screen *s, const struct top_head *h)
 {
     uint64_t total = v->inside ? v->insns.total : v->rows.total;
-    screen_line(s, STYLE_HEAD, "cyclescope top%s%s: %s, %s at %.0f Hz, last %.3g s",
+    screen_line(s, STYLE_HEAD, "cyclescope top%s%s: %s, %s at %.0f Hz, last %s s",
                 h->ended ? " [it has ended]" : "", v->paused ? " [paused]" : "", h->target, h->event,
-                h->rate_hz, h->window_s);
+                h->rate_hz, figure(h->window_s, 3).text);
     if (v->inside)
         screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " sample%s%s%s", v->insns.name, total,
                     plural((double)total), *v->part ? " in " : "", v->part);

@@ -16,6 +16,15 @@ if git rev-parse --git-dir >/dev/null 2>&1; then # the lint needs the list of fi
     [ "${found%% *}" = 5 ] || { echo "not ok: the lint of words found $found instead of 5"; bad=1; }
     rm -r "$lint"
 fi
+tests/figures.py || bad=1
+wrong=$(mktemp)
+sed 's/| 0\.23 ms; 0\.45/| 0.18 ms; 0.45/' docs/bursts.md >"$wrong" # it can fail
+if cmp -s "$wrong" docs/bursts.md || tests/figures.py "$wrong" >/dev/null; then echo "not ok: a wrong figure isn't found"; bad=1; fi
+rm "$wrong"
+if [ -z "${CS_SANITIZED:-}" ] && ! scripts/options-page "$CYCLESCOPE" | diff docs/options.md - >/dev/null; then
+    echo "not ok: docs/options.md isn't what --help prints today: scripts/options-page >docs/options.md"
+    bad=1
+fi
 python3 - "$CYCLESCOPE" <<'PY' || bad=1
 import glob, os, re, subprocess, sys
 program, bad, options = sys.argv[1], 0, {}
@@ -24,6 +33,11 @@ def complain(*what):
     global bad
     bad += 1
     print("not ok:", *what)
+
+def anchors(path):
+    """What a head is called in links: small letters, hyphens for spaces, no punctuation."""
+    heads = re.findall(r"^#+ +(.*?)\s*$", re.sub(r"^```.*?^```", "", open(path, encoding="utf-8").read(), flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", h)).lower().replace(" ", "-") for h in heads}
 
 def told(sub):
     """The options that --help tells of a subcommand; None: there is no such subcommand."""
@@ -47,13 +61,17 @@ def command(page, words):
 
 benches = set(re.findall(r"^ *([a-z][\w-]+)", subprocess.run(["bench/run", "--list"], capture_output=True, text=True).stdout, re.M))
 benches |= {name[1:-3] for name in os.listdir("bench") if name.startswith("_")} # long ones that --list leaves out
-pages = ["README.md", "CONTRIBUTING.md", "CHANGES.md", "bench/RESULTS.md"] + glob.glob("docs/*.md") + glob.glob("docs/lab/*.md")
+pages = ["README.md", "CONTRIBUTING.md", "CHANGES.md", "bench/RESULTS.md"] + glob.glob("docs/*.md") + glob.glob("docs/runtimes/*.md") + glob.glob("docs/lab/*.md")
 for page in pages:
     text = open(page, encoding="utf-8").read()
     lab = page.startswith("docs/lab/") # of its day: commands and paths too
     for link in re.findall(r"\]\(([^)#\s]+)", text):
         if not link.startswith("http") and not os.path.exists(os.path.join(os.path.dirname(page), link)):
             complain(page, "nothing at", link)
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text):
+        target = os.path.join(os.path.dirname(page), link) if link else page
+        if not link.startswith("http") and target.endswith(".md") and os.path.exists(target) and anchor not in anchors(target):
+            complain(page, "no head for", link + "#" + anchor)
     for name in re.findall(r"bench/run ([a-z][\w-]+)", text):
         if name not in benches:
             complain(page, "no benchmark", name)
@@ -70,6 +88,12 @@ for page in pages:
                 complain("%s:%d" % (page, n), "nothing at", path)
         for words in re.findall(r"`(?:build/)?cyclescope ([^`]*)" if not code else r"^ *(?:\$ )?(?:build/)?cyclescope (.*)", line):
             command("%s:%d" % (page, n), words)
+version = re.search(r"^VERSION *:= *(\S+)", open("Makefile").read(), re.M)[1]
+for path, pattern in [("CHANGES.md", r"^## (\d\S*)$"), ("debian/changelog", r"^cyclescope \((\S+)\)"), ("scripts/portable/daemonset.yaml", r"cyclescope:(\d\S*)"),
+                      ("docs/install.md", r"cyclescope[-_:](\d[\d.]*\d)"), ("docs/runbook.md", r"cyclescope[-_:](\d[\d.]*\d)")]:
+    named = re.findall(pattern, open(path).read(), re.M)
+    if not named or set(named[:1] if path in ("CHANGES.md", "debian/changelog") else named) != {version}:
+        complain(path, "has version", named[:3], "and the Makefile", version)
 if len(benches) < 20 or sum(map(bool, options.values())) < 15:
     complain("too little was looked at:", len(benches), "benchmarks,", len(options), "subcommands")
 sys.exit(bad > 0)

@@ -46,7 +46,7 @@ says attached 'record with --bursts' calc alpha
 if grep -q 'no bursts' said; then
     echo "not followed: $(grep 'no bursts' said)"
 else
-    says followed 'Actual' calc alpha
+    says followed 'actual' calc alpha
     says_not 'no burst'
 fi
 
