@@ -17,6 +17,7 @@
 void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size)
 {
     const char *name = value == CS_TAG_DESCHEDULED ? "(target not running)"
+                       : value == CS_TAG_FURTHER   ? "(further values)"
                        : o->name                   ? o->name(o->arg, tag, value)
                                                    : NULL;
     if (name)
@@ -237,10 +238,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     for (size_t r = 0; r < n_rows; r++) {
         char name[256];
         const struct cs_rates_mixed mixed = cs_rates_mixed(o->sink, rows[r], ran);
-        if (tags->overflow && rows[r] == &tags->rows[CS_TAG_ROWS - 1])
-            snprintf(name, sizeof name, "(further values)");
-        else
-            observed_value(o, tag, rows[r]->tag, name, sizeof name);
+        observed_value(o, tag, rows[r]->tag, name, sizeof name);
         table_text(table, name);
         table_count(table, rows[r]->tag);
         table_count(table, rows[r]->samples);
@@ -258,6 +256,12 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     }
     free(rows);
     note_unusable(out, o, &unusable);
+    if (tags->most_lost && total > 0)
+        output_note(
+            out,
+            "%s has more values than the %d rows kept. Those with most time are shown; a row may lack up to "
+            "%.2g %% of the time.",
+            o->tags[tag], CS_TAG_ROWS - 1, 100 * (double)tags->most_lost / total);
 }
 
 static double rate_edge(unsigned bin)

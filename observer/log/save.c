@@ -246,9 +246,12 @@ int cs_observe_save(struct cs_store *store, const struct cs_sink *sink,
     if (!k.table)
         return cs_fail(err, ENOMEM, "no memory to store what was observed");
     tag_image(names->program, &image);
-    for (unsigned t = 0; t < sink->n_tags; t++)
+    for (unsigned t = 0; t < sink->n_tags; t++) {
         for (uint32_t r = 0; r < sink->tags[t]->n_rows; r++)
             put_row(&k, t, &sink->tags[t]->rows[r]);
+        if (sink->tags[t]->overflow)
+            put_row(&k, t, &sink->tags[t]->rows[CS_TAG_ROWS - 1]);
+    }
     put_counters(&k);
     put_run(&k);
     struct cs_store_profile_head head = {.event = "observed", .unit = ""};

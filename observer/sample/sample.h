@@ -22,7 +22,8 @@
 #define CS_COUNTERS_MAX 4 /* software counters and hardware counters together */
 #define CS_RATIOS_MAX 2   /* of one counter by another: further series of what is seen */
 #define CS_SERIES_MAX (CS_COUNTERS_MAX + CS_RATIOS_MAX)
-#define CS_TAG_DESCHEDULED UINT64_MAX /* the value of every signal tag while the target doesn't run */
+#define CS_TAG_DESCHEDULED UINT64_MAX   /* the value of every signal tag while the target doesn't run */
+#define CS_TAG_FURTHER (UINT64_MAX - 1) /* values that had no row, or lost theirs (tags.h) */
 
 /* In the order of shim-2015 figure 2: clock, counters, clock, tags; then whether the same thread runs. */
 struct cs_sample {

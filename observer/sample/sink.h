@@ -257,7 +257,7 @@ CS_INLINE enum cs_dte_verdict cs_sink_interval_end(struct cs_sink *s, unsigned n
             row->probe_cycles += i->starts;
         }
         if (i->changed[t]) {
-            struct cs_tag_row *left = row;
+            struct cs_tag_row *left = s->tags[t]->keep = row;
             row = cs_tags_near(s->tags[t], to->tags[t]);
             row->visits++;
             left->half_cycles += seen;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define LOOKED_AT 16 /* rows, for one with little time: not all, which would take a hundred microseconds */
+
 static size_t bins_bytes(unsigned n_series)
 {
     return (size_t)CS_TAG_HISTOGRAMS * n_series * CS_DTE_RATE_BINS * sizeof(uint64_t);
@@ -27,6 +29,87 @@ static uint64_t *row_bins(struct cs_tags *tags, uint32_t row)
     return tags->bins + (size_t)row * tags->n_series * CS_DTE_RATE_BINS;
 }
 
+static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, struct cs_tag_row *total,
+                    uint64_t *bins)
+{
+    total->samples += row->samples;
+    total->visits += row->visits;
+    total->half_cycles += row->half_cycles;
+    total->before += row->before;
+    total->probes += row->probes;
+    total->probe_changes += row->probe_changes;
+    total->probe_cycles += row->probe_cycles;
+    total->kept += row->kept;
+    total->kept_cycles += row->kept_cycles;
+    total->blurred_cycles += row->blurred_cycles;
+    total->exits += row->exits;
+    total->exit_cycles += row->exit_cycles;
+    total->entry_cycles += row->entry_cycles;
+    total->edge_cycles += row->edge_cycles;
+    for (unsigned c = 0; c < tags->n_counters; c++) {
+        total->events[c] += row->events[c];
+        total->blurred_events[c] += row->blurred_events[c];
+        total->exit_events[c] += row->exit_events[c];
+        total->exit_others[c] += row->exit_others[c];
+        total->exit_lacks[c] += row->exit_lacks[c];
+        total->edge_events[c] += row->edge_events[c];
+        total->edge_others[c] += row->edge_others[c];
+    }
+    for (unsigned i = 0; i < tags->n_series; i++)
+        total->squares[i] += row->squares[i];
+    if (bins && row->bins)
+        for (size_t i = 0; i < (size_t)tags->n_series * CS_DTE_RATE_BINS; i++)
+            bins[i] += row->bins[i];
+}
+
+/* Frees the slot of a row, and moves those behind it that it kept from theirs (linear probing). */
+static void forget(struct cs_tags *tags, const struct cs_tag_row *row)
+{
+    uint32_t hole = cs_tags_slot(row->tag);
+    while (tags->slots[hole] != (uint32_t)(row - tags->rows) + 1)
+        hole = (hole + 1) % CS_TAG_SLOTS;
+    for (uint32_t at = (hole + 1) % CS_TAG_SLOTS; tags->slots[at]; at = (at + 1) % CS_TAG_SLOTS) {
+        const uint32_t home = cs_tags_slot(tags->rows[tags->slots[at] - 1].tag);
+        if ((at - home) % CS_TAG_SLOTS < (at - hole) % CS_TAG_SLOTS)
+            continue;
+        tags->slots[hole] = tags->slots[at];
+        hole = at;
+    }
+    tags->slots[hole] = 0;
+}
+
+/* Rows with a histogram stay: their intervals would be in none. */
+static struct cs_tag_row *with_least_time(struct cs_tags *tags)
+{
+    struct cs_tag_row *least = NULL;
+    for (unsigned i = 0; i < LOOKED_AT; i++) {
+        tags->hand = tags->hand < CS_TAG_HISTOGRAMS || tags->hand + 1 >= tags->n_rows ? CS_TAG_HISTOGRAMS
+                                                                                      : tags->hand + 1;
+        struct cs_tag_row *row = &tags->rows[tags->hand];
+        if (row != tags->keep && row->tag != CS_TAG_DESCHEDULED &&
+            (!least || row->before + row->half_cycles < least->before + least->half_cycles))
+            least = row;
+    }
+    return least;
+}
+
+static struct cs_tag_row *take_row(struct cs_tags *tags, uint64_t tag)
+{
+    struct cs_tag_row *row = with_least_time(tags), *further = &tags->rows[CS_TAG_ROWS - 1];
+    const uint64_t lost = row->before + row->half_cycles;
+    tags->overflow = true;
+    tags->most_lost = lost > tags->most_lost ? lost : tags->most_lost;
+    further->tag = CS_TAG_FURTHER;
+    add_row(tags, row, further, NULL);
+    forget(tags, row);
+    *row = (struct cs_tag_row){.tag = tag, .before = tags->most_lost};
+    uint32_t slot = cs_tags_slot(tag);
+    while (tags->slots[slot])
+        slot = (slot + 1) % CS_TAG_SLOTS;
+    tags->slots[slot] = (uint32_t)(row - tags->rows) + 1;
+    return row;
+}
+
 struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
 {
     uint32_t slot = cs_tags_slot(tag);
@@ -37,10 +120,13 @@ struct cs_tag_row *cs_tags_find(struct cs_tags *tags, uint64_t tag)
         if (tags->rows[row - 1].tag == tag)
             return &tags->rows[row - 1];
     }
-    if (tags->n_rows == CS_TAG_ROWS - 1) { /* the last row takes all further values */
+    if (tag == CS_TAG_FURTHER) {
         tags->overflow = true;
+        tags->rows[CS_TAG_ROWS - 1].tag = tag;
         return &tags->rows[CS_TAG_ROWS - 1];
     }
+    if (tags->n_rows == CS_TAG_ROWS - 1)
+        return take_row(tags, tag);
     struct cs_tag_row *row = &tags->rows[tags->n_rows];
     row->tag = tag;
     row->bins = row_bins(tags, tags->n_rows);
@@ -133,38 +219,6 @@ void cs_tags_settle(struct cs_tags *tags)
             row->edge_events[c] -= others < 0 ? others : 0;
         }
     }
-}
-
-static void add_row(const struct cs_tags *tags, const struct cs_tag_row *row, struct cs_tag_row *total,
-                    uint64_t *bins)
-{
-    total->samples += row->samples;
-    total->visits += row->visits;
-    total->half_cycles += row->half_cycles;
-    total->probes += row->probes;
-    total->probe_changes += row->probe_changes;
-    total->probe_cycles += row->probe_cycles;
-    total->kept += row->kept;
-    total->kept_cycles += row->kept_cycles;
-    total->blurred_cycles += row->blurred_cycles;
-    total->exits += row->exits;
-    total->exit_cycles += row->exit_cycles;
-    total->entry_cycles += row->entry_cycles;
-    total->edge_cycles += row->edge_cycles;
-    for (unsigned c = 0; c < tags->n_counters; c++) {
-        total->events[c] += row->events[c];
-        total->blurred_events[c] += row->blurred_events[c];
-        total->exit_events[c] += row->exit_events[c];
-        total->exit_others[c] += row->exit_others[c];
-        total->exit_lacks[c] += row->exit_lacks[c];
-        total->edge_events[c] += row->edge_events[c];
-        total->edge_others[c] += row->edge_others[c];
-    }
-    for (unsigned i = 0; i < tags->n_series; i++)
-        total->squares[i] += row->squares[i];
-    if (bins && row->bins)
-        for (size_t i = 0; i < (size_t)tags->n_series * CS_DTE_RATE_BINS; i++)
-            bins[i] += row->bins[i];
 }
 
 void cs_tags_total(const struct cs_tags *tags, struct cs_tag_row *total, uint64_t *bins)

@@ -2,9 +2,10 @@
 /* What was seen under each value of one tag: samples, cycles, rates. An open-addressing hash table of fixed
  * size, allocated, touched and locked before the first sample; the loop only ever adds.
  *
- * Invariant: each row's events and squares cover exactly its kept intervals. When the table is full, further
- * values share the last row (`overflow`), which says so in the report. One writer; readers wait until it has
- * ended. Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe.
+ * Invariant: each row's events and squares cover exactly its kept intervals. When the table is full, a new value takes
+ * the row of one with little time. What that row held goes to the last row (`overflow`). This is space-saving (Metwally
+ * 2005) with the least of a few rows in place of the least of all. A value of much time has a row, however late it comes,
+ * and lacks at most `before` of it. One writer; readers wait until it has ended. Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe.
  */
 #ifndef CS_OBSERVER_SAMPLE_TAGS_H
 #define CS_OBSERVER_SAMPLE_TAGS_H
@@ -19,6 +20,7 @@
 struct cs_tag_row {
     uint64_t tag;
     uint64_t samples, visits; /* visits: times the tag was entered, as far as seen */
+    uint64_t before;          /* half cycles that the value may have had without this row */
     uint64_t half_cycles;     /* twice the cycles: an interval gives half to the tag at each of its ends */
     uint64_t kept;            /* intervals that survived filtering, entirely this row's */
     uint64_t kept_cycles, events[CS_COUNTERS_MAX];
@@ -49,6 +51,9 @@ struct cs_tags {
     uint32_t slots[CS_TAG_SLOTS]; /* row + 1, 0 = free */
     uint32_t n_rows, n_counters, n_series;
     bool overflow;
+    uint32_t hand;           /* the row that is looked at next for one to take */
+    uint64_t most_lost;      /* the most half cycles that a value may lack */
+    struct cs_tag_row *keep; /* never taken: the last sample's */
     struct cs_tag_row rows[CS_TAG_ROWS];
     uint64_t *bins; /* backing of the rows' histograms */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Joining rows of a tag table under new values: nothing is lost, nothing counted twice. */
+/* Joining rows of a tag table under new values, and more values than rows: nothing is lost, nothing counted twice. */
 #include "observer/sample/tags.h"
 
 #include <setjmp.h>
@@ -130,12 +130,50 @@ static void a_row_without_histogram_stays_without(void **state)
     free(tags);
 }
 
+/* More values than rows, one after another; one of them comes late and stays. */
+static void a_late_value_of_much_time_has_its_row(void **state)
+{
+    (void)state;
+    enum { VALUES = 5 * CS_TAG_ROWS, LATE = 4 * CS_TAG_ROWS };
+    struct cs_tags *tags = table();
+    struct cs_tag_row total;
+    uint64_t all = 0;
+    for (uint64_t v = 0; v < VALUES; v++) {
+        struct cs_tag_row *row = cs_tags_find(tags, 1000 + v * 7919);
+        assert_int_equal(row->tag, 1000 + v * 7919);
+        tags->keep = row;
+        row->samples++, row->half_cycles += 200, row->kept++, row->events[0] += 3;
+        all += 200;
+        if (v > LATE) { /* now and then, between all the others */
+            row = cs_tags_find(tags, 5);
+            tags->keep = row;
+            row->samples++, row->half_cycles += 1000, row->kept++, row->events[0] += 3;
+            all += 1000;
+        }
+    }
+    const struct cs_tag_row *late = cs_tags_find(tags, 5);
+    const uint64_t truth = 1000 * (uint64_t)(VALUES - LATE - 1);
+    assert_true(tags->overflow);
+    assert_true(late->half_cycles <= truth && late->half_cycles + late->before >= truth);
+    assert_true(late->half_cycles > truth / 10 * 9);
+    assert_true(tags->most_lost < all / 1000);
+    cs_tags_total(tags, &total, NULL);
+    assert_int_equal(total.half_cycles, all);
+    assert_int_equal(total.samples, VALUES + VALUES - LATE - 1);
+    assert_int_equal(total.events[0], 3 * total.samples);
+    /* Each row is found by its value, and by no other. */
+    for (uint32_t r = 0; r < tags->n_rows; r++)
+        assert_ptr_equal(cs_tags_find(tags, tags->rows[r].tag), &tags->rows[r]);
+    free(tags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_the_same_new_value_are_one),
         cmocka_unit_test(the_total_is_the_same),
         cmocka_unit_test(other_values_keep_their_rows),
+        cmocka_unit_test(a_late_value_of_much_time_has_its_row),
         cmocka_unit_test(a_row_without_histogram_stays_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
