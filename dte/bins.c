@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dte/bins.h"
 
+#include <assert.h>
 #include <math.h>
 
 uint64_t cs_dte_cycle_bin_least(unsigned bin)
@@ -41,6 +42,7 @@ double cs_dte_rate_bin_middle(unsigned bin)
 static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q)
 {
     uint64_t total = 0, below = 0;
+    assert(q >= 0 && q <= 1);
     for (unsigned i = 0; i < n; i++)
         total += counts[i];
     if (total == 0)

@@ -2,11 +2,13 @@
 #include "store/catalog.h"
 #include "store/merged.h"
 
+#include <assert.h>
 #include <string.h>
 
 const struct cs_store_profile_ref *cs_catalog_next(const struct cs_catalog *catalog,
                                                    const struct cs_query *query, size_t *at)
 {
+    assert(*at <= catalog->n_profiles);
     while (*at < catalog->n_profiles) {
         const struct cs_store_profile_ref *ref = &catalog->profiles[(*at)++];
         if ((!query->kind || ref->kind == query->kind) &&
@@ -25,6 +27,7 @@ int cs_store_select(struct cs_store *store, const struct cs_query *query, struct
     const struct cs_catalog *catalog;
     const struct cs_store_profile_ref *ref;
     struct cs_store_profile_head sums = {.event = ""};
+    assert(query->kind != CS_KIND_OTHER); /* profiles of several kinds are no one table */
     int rc = cs_store_catalog(store, &catalog, err);
     *out = NULL;
     for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, query, &at));) {

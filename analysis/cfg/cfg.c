@@ -2,6 +2,7 @@
 /* Builds the graph step by step, and looks up in it by bisection. */
 #include "analysis/cfg/cfg_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -33,6 +34,24 @@ uint32_t cs_cfg_block(const struct cs_cfg *cfg, uint64_t offset)
             high = middle;
     }
     return low == 0 || offset >= cfg->blocks[low - 1].end ? CS_CFG_EXIT : low - 1;
+}
+
+/* What cfg.h promises of blocks and edges. */
+static bool is_sound(const struct cs_cfg *cfg)
+{
+    for (uint32_t i = 0; i < cfg->n_blocks; i++) {
+        const struct cs_basic_block *b = &cfg->blocks[i];
+        if (b->start >= b->end || (i && b->start < b[-1].end) || b->first_insn + b->n_insns > cfg->n_insns ||
+            !b->n_insns || b->first_out + b->n_out > cfg->n_edges || b->first_in + b->n_in > cfg->n_edges)
+            return false;
+        for (uint32_t k = 0; k < b->n_out; k++)
+            if (cfg->edges[b->first_out + k].from != i)
+                return false;
+        for (uint32_t k = 0; k < b->n_in; k++)
+            if (cfg->edges[cfg->in[b->first_in + k]].to != i)
+                return false;
+    }
+    return true;
 }
 
 int cs_cfg_build(struct cs_image_code *code, const struct cs_image_procedure *procedure,
@@ -68,6 +87,7 @@ int cs_cfg_build(struct cs_image_code *code, const struct cs_image_procedure *pr
         cs_cfg_close(cfg);
         return rc;
     }
+    assert(is_sound(cfg));
     *out = cfg;
     return 0;
 }

@@ -9,6 +9,7 @@
  * overall. */
 #include "analysis/cfg/cfg.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -229,6 +230,8 @@ int64_t cs_cfg_cycle_equivalence(uint32_t n, const uint32_t *from, const uint32_
             s.adjacent[cursor[to[e]]++] = e;
     }
     rc = classify(&s, cursor, child_high, child_high2);
+    for (uint32_t e = 0; e < n_edges; e++)
+        assert(class_of[e] < rc);
 out:
     free(scratch);
     free(s.brackets);

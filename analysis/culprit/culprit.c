@@ -5,6 +5,7 @@
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -183,6 +184,21 @@ static void empty(struct cs_culprit_classification *v)
     v->contradiction.found = false;
 }
 
+/* What culprit.h promises of a classification, to a millionth. */
+static bool is_whole(const struct cs_culprit_classification *v)
+{
+    const double most = v->stall * (1 + 1e-6) + 1e-9;
+    double lows = v->unexplained, shares = v->unexplained;
+    for (unsigned i = 0; i < v->n; i++) {
+        const struct cs_culprit_suspect *s = &v->suspects[i];
+        lows += s->low;
+        shares += s->share;
+        if (!(s->low >= 0 && s->low <= s->high * (1 + 1e-6) + 1e-9) || (i && s->share > s[-1].share))
+            return false;
+    }
+    return v->unexplained >= 0 && lows <= most && fabs(shares - v->stall) <= most - v->stall;
+}
+
 void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
                          struct cs_culprit_classification *v)
 {
@@ -200,6 +216,7 @@ void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_m
     divide(v);
     drop_trifles(v);
     order(v);
+    assert(is_whole(v));
 }
 
 void cs_culprit_expect(const struct cs_culprit_stall *stall, const struct cs_machine *machine,

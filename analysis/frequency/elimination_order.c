@@ -5,6 +5,7 @@
 #include "analysis/frequency/elimination_order.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -213,6 +214,8 @@ int elimination_order_init(struct elimination_order *order, uint32_t n_states, c
     if (rc == 0)
         rc = finish(&o);
     ordering_fini(&o);
+    for (uint32_t p = 0; rc == 0 && p < order->n; p++)
+        assert(order->place[order->state[p]] == p);
     return rc;
 }
 

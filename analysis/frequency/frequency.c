@@ -9,6 +9,7 @@
 #include "analysis/frequency/sample_priors.h"
 #include "image/isa/decode.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -258,6 +259,14 @@ static void fill_silent_blocks(const struct cs_cfg *cfg, struct cs_frequency *f)
             f->block[i] = f->samples[i] / samples * work / cfg->blocks[i].n_insns;
 }
 
+static bool all_finite(const double *frequency, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!(frequency[i] >= 0) || isinf(frequency[i]))
+            return false;
+    return true;
+}
+
 int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
                           enum cs_frequency_method method, struct cs_frequency *f, struct cs_error *err)
 {
@@ -294,6 +303,7 @@ int cs_frequency_estimate(const struct cs_cfg *cfg, const struct cs_frequency_in
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t k = 0; k < cfg->blocks[i].n_insns; k++)
                 f->insn[cfg->blocks[i].first_insn + k] = f->block[i];
+    assert(all_finite(f->block, f->n_blocks) && all_finite(f->edge, f->n_edges));
     return 0;
 }
 

@@ -51,6 +51,7 @@ static double beta_share(double a, double b, double x)
 
 double cs_binomial_two_sided(double k, double n, double p)
 {
+    assert(k >= 0 && k <= n && p >= 0 && p <= 1);
     if (!(n > 0))
         return 1;
     double at_most = beta_share(n - k, k + 1, 1 - p), at_least = k <= 0 ? 1 : beta_share(k, n - k + 1, p);

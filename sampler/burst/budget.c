@@ -3,8 +3,11 @@
 #include "sampler/burst/budget.h"
 #include "sampler/burst/burst_model.h"
 
+#include <assert.h>
+
 void cs_burst_budget_begin(struct cs_burst_budget *budget, double share, double rate_hz, bool all)
 {
+    assert(share > 0 || rate_hz > 0);
     double first_us = all ? CS_MODEL_FIRST_COST_ALL_US : CS_MODEL_FIRST_COST_US;
     *budget = (struct cs_burst_budget){
         .share = share, .rate_hz = rate_hz, .chance = CS_MODEL_THINNING, .start_us = CS_MODEL_START_US};
@@ -24,6 +27,7 @@ void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, doubl
         return;
     double chance = (share * budget->period_s - trigger_s) / (budget->cost_us * 1e-6);
     budget->chance = chance > 1 ? 1 : chance < CS_MODEL_CHANCE_MIN ? CS_MODEL_CHANCE_MIN : chance;
+    assert(budget->chance > 0 && budget->chance <= 1);
 }
 
 void cs_burst_budget_earn(struct cs_burst_budget *budget, double share, unsigned triggers)

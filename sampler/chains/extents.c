@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 static int insert(struct cs_extents *e, size_t at, struct cs_extent run)
@@ -35,6 +36,7 @@ void cs_extents_fini(struct cs_extents *e)
 
 int64_t cs_extents_take(struct cs_extents *e, uint32_t n, uint32_t align)
 {
+    assert(n > 0 && align > 0 && (align & (align - 1)) == 0);
     for (size_t i = 0; i < e->n_free; i++) {
         struct cs_extent *run = &e->free[i];
         uint32_t at = (run->at + align - 1) & ~(align - 1), before = at - run->at;
@@ -66,6 +68,8 @@ int cs_extents_give(struct cs_extents *e, struct cs_extent given)
         else
             high = middle;
     }
+    assert(low == 0 || e->free[low - 1].at + e->free[low - 1].n <= given.at); /* it isn't free already */
+    assert(low == e->n_free || given.at + given.n <= e->free[low].at);
     bool joins_before = low > 0 && e->free[low - 1].at + e->free[low - 1].n == given.at;
     bool joins_after = low < e->n_free && given.at + given.n == e->free[low].at;
     if (joins_before) {

@@ -3,6 +3,8 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
+
 #define RULE_WORDS 4U
 #define WORDS_MOST (CS_CHAIN_SEGMENTS * CS_CHAIN_SEGMENT_WORDS)
 
@@ -33,6 +35,7 @@ static void release(struct cs_chain_tables *t, struct cs_extent words)
 {
     for (uint32_t at = words.at, end = words.at + words.n; at < end;) {
         uint32_t number = at / CS_CHAIN_SEGMENT_WORDS, next = (number + 1) * CS_CHAIN_SEGMENT_WORDS;
+        assert(t->in_use[number] >= (next < end ? next : end) - at);
         t->in_use[number] -= (next < end ? next : end) - at;
         if (t->in_use[number] == 0) {
             t->segments.drop(t->segments.arg, number);

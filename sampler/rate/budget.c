@@ -3,6 +3,8 @@
  */
 #include "sampler/rate/budget.h"
 
+#include <assert.h>
+
 #define SMOOTH 0.25 /* weight of the newest window */
 #define STEP 0.05
 #define COST_UNKNOWN 25e-6 /* a virtual machine's: rather too dear than too cheap */
@@ -18,6 +20,7 @@ static double solve(struct cs_rate_budget *b)
     double free_share = CS_RATE_BUDGET_MARGIN * b->share - b->fixed;
     double rate = free_share / (b->n_events * b->cost_seconds + b->per_hz);
     b->over = rate < b->least_hz;
+    assert(b->least_hz > 0 && b->least_hz <= b->most_hz);
     return clamp(rate, b->least_hz, b->most_hz);
 }
 

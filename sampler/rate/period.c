@@ -2,6 +2,8 @@
 /* Periods: xorshift64*, uniform over [15/16 P, 17/16 P], odd where P is large enough. */
 #include "sampler/rate/period.h"
 
+#include <assert.h>
+
 void cs_rate_period_init(struct cs_rate_period *period, uint64_t mean, uint64_t seed)
 {
     period->mean = mean ? mean : 1;
@@ -19,6 +21,7 @@ uint64_t cs_rate_period_draw(struct cs_rate_period *period)
     if (width < 2)
         return period->mean;
     uint64_t drawn = period->mean - width / 2 + (x * 0x2545F4914F6CDD1DULL >> 20) % (width + 1);
+    assert(drawn >= period->mean - width / 2 && drawn <= period->mean + width / 2 + 1);
     return drawn | 1;
 }
 

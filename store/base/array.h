@@ -12,6 +12,7 @@
 #ifndef CS_STORE_BASE_ARRAY_H
 #define CS_STORE_BASE_ARRAY_H
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static inline void *cs_array_grown(void *at, size_t *capacity, size_t wanted, si
     fresh = fresh < 8 && most >= 8 ? 8 : fresh;
     if (wanted > most || __builtin_mul_overflow(fresh, bytes_each, &bytes))
         return NULL;
+    assert(fresh >= wanted && fresh <= most);
     void *grown = realloc(at, bytes);
     if (grown)
         *capacity = fresh;

@@ -15,6 +15,7 @@
 
 #include "store/base/hash_seed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,7 @@ static inline uint32_t cs_map_next(const struct cs_map *map, uint64_t hash, size
 
 static inline void cs_map_put(struct cs_map *map, uint32_t hash, uint32_t number)
 {
+    assert((map->n_slots & (map->n_slots - 1)) == 0 && 2 * map->n <= map->n_slots);
     size_t at = hash & (map->n_slots - 1);
     while (map->slots[at].number)
         at = (at + 1) & (map->n_slots - 1);
@@ -66,6 +68,7 @@ static inline void cs_map_put(struct cs_map *map, uint32_t hash, uint32_t number
 /* Adds a key that isn't there. 0 or -ENOMEM, and the map is as it was. */
 static inline int cs_map_add(struct cs_map *map, uint64_t hash, uint32_t index)
 {
+    assert(index != CS_MAP_NONE);
     if (2 * (map->n + 1) > map->n_slots) {
         struct cs_map more = {.n_slots = map->n_slots ? 2 * map->n_slots : 64, .n = map->n};
         if (!(more.slots = calloc(more.n_slots, sizeof *more.slots)))

@@ -8,6 +8,7 @@
 #include "store/base/hash_seed.h"
 #include "store/table/dictionary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -76,6 +77,7 @@ static void merge_values(const struct cs_schema *schema, uint64_t *into, const u
 /* Slots for so many rows; those that are there are put in. */
 static int make_slots(struct cs_table *table, size_t capacity)
 {
+    assert(capacity >= table->n_rows);
     size_t n_slots = table->n_slots ? table->n_slots : 32;
     while (n_slots < 2 * capacity)
         n_slots *= 2;
@@ -117,6 +119,7 @@ static int grow(struct cs_table *table)
 
 int cs_table_adopt(struct cs_table *table, uint64_t *rows, size_t n_rows)
 {
+    assert(rows && table->n_rows == 0);
     free(table->rows);
     table->rows = rows;
     table->n_rows = n_rows;
@@ -145,6 +148,7 @@ int cs_table_add(struct cs_table *table, const uint64_t *row)
 
 struct cs_table *cs_table_open(const struct cs_schema *schema)
 {
+    assert(schema->n_keys <= schema->n_columns && schema->n_columns <= CS_TABLE_COLUMNS_MAX);
     struct cs_table *table = calloc(1, sizeof *table);
     if (table)
         table->schema = *schema;
@@ -273,6 +277,7 @@ static void sort(struct cs_table *table)
 
 const uint64_t *cs_table_row(struct cs_table *table, size_t i)
 {
+    assert(i < table->n_rows);
     sort(table);
     return table->rows + (size_t)table->order[i] * table->schema.n_columns;
 }
@@ -285,6 +290,7 @@ void cs_table_sort(struct cs_table *table)
 
 uint64_t cs_table_sum(const struct cs_table *table, unsigned column)
 {
+    assert(column < table->schema.n_columns);
     uint64_t sum = 0;
     for (size_t i = 0; i < table->n_rows; i++)
         sum = add_saturating(sum, table->rows[i * table->schema.n_columns + column]);
