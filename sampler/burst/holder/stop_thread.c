@@ -41,8 +41,8 @@
 #include <time.h>
 
 enum { SEIZE = 0x4206, DETACH = 17, CONT = 7, LISTEN = 0x4208, GETREGSET = 0x4204, GETSIGINFO = 0x4202 };
-enum { POKE_REGISTER = 6 };                   /* PTRACE_POKEUSER */
-#define ANY_OF_MINE (0x40000000 | 0x20000000) /* __WALL, __WNOTHREAD */
+enum { POKE_REGISTER = 6, INTERRUPT = 0x4207 }; /* POKE_REGISTER: PTRACE_POKEUSER */
+#define ANY_OF_MINE (0x40000000 | 0x20000000)   /* __WALL, __WNOTHREAD */
 #define EVENT_EXEC 4
 #define EVENT_STOP 128
 #define OPTIONS (1 << EVENT_EXEC | 1) /* to stop at exec; system calls stop it as such */
@@ -56,7 +56,7 @@ enum { POKE_REGISTER = 6 };                   /* PTRACE_POKEUSER */
 #define LEAVE_US 50     /* to end a burst that takes too long, and to let the thread go */
 
 static uint8_t stopper_stack[65536] __attribute__((aligned(4096)));
-static volatile int32_t stopper_tid, give_up, released, at_exec;
+static volatile int32_t stopper_tid, give_up, released, at_exec, leaving;
 static volatile int stopper_event;
 static int quiet_signal; /* the alarm's */
 static bool deliver;     /* it must reach the thread, too */
@@ -263,6 +263,10 @@ static void wait_and_burst(void)
         }
         int number = WSTOPSIG(status);
         bool call = in_call(tid);
+        if (status >> 16 == EVENT_STOP && leaving) {
+            SYS(__NR_ptrace, DETACH, tid, 0, 0);
+            return;
+        }
         if (status >> 16 == EVENT_STOP) {
             /* A job-control stop: leave it stopped. */
             SYS(__NR_ptrace, number == SIGTRAP ? CONT : LISTEN, tid, 0, 0);
@@ -294,10 +298,15 @@ static void wait_and_burst(void)
 }
 
 /* Without a burst. What failed may have failed because an exec is under way: a thread that is let go in the middle of one gets no
- * rights from its new file, so the end of the exec is waited for as ever. */
+ * rights from its new file. So one that isn't asleep elsewhere is stopped: at the end of its exec, or wherever it is. */
 static void leave(enum cs_burst_skip why, long error)
 {
-    wait_and_burst();
+    uint32_t tid = shared->command.tid;
+    if (exec_is_seen && exec_may_be_under_way(tid)) {
+        leaving = 1;
+        SYS(__NR_ptrace, INTERRUPT, tid, 0, 0);
+        wait_and_burst();
+    }
     skip(why, error);
 }
 
@@ -392,7 +401,7 @@ void burst(struct cs_burst_shared *with)
     if (!prepare(map == 1))
         return;
     idle_keeper_place((uint32_t)place.cpu, shared->command.keep_out_of_idle);
-    give_up = released = at_exec = 0;
+    give_up = released = at_exec = leaving = 0;
     exec_is_seen = exec_can_be_seen(shared->command.tid);
     stopper_event = -1;
     start_thread(stopper, stopper_stack + sizeof stopper_stack - 64, &stopper_tid);
