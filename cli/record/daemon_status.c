@@ -36,6 +36,7 @@ static const struct shown {
     {"chain_bytes", "unwind tables in the kernel", " MB", 1e-6, 1},
     {"wait_seconds", "waiting time of threads", " s", 1, 0},
     {"waits_kept", "waits kept", "", 1, 0},
+    {"waits_all_from_ms", "all waits kept that took", " ms or more", 1, 0},
     {"waits_lost", "waits lost", "", 1, 0},
     {"waits_uncounted", "waits beyond the limit", "", 1, 0},
     {"map_records_lost", "mapping records lost", "", 1, 0},

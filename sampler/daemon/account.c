@@ -4,6 +4,8 @@
 #define MARGIN 0.85     /* of the budget that is planned: beginning a session again is paid, too */
 #define OVERDRAFT_S 1.0 /* a session that rests begins again: not for less than this */
 #define WORTH_S 3.0     /* of credit for the next one, or what can be saved */
+#define WAITS_MOST 0.5  /* of the CPU time, for reading waits */
+#define WAITS_LEAST 0.05
 #define LEAN 0.75
 #define DAY_S 86400.0
 #define PRESSED 0.85 /* of the bound of memory */
@@ -35,6 +37,12 @@ double cs_cpu_account_update(struct cs_cpu_account *a, double now_s, double cpu_
     const double rest = (worth - a->credit_s) / a->rate;
     a->rested_s += rest;
     return rest;
+}
+
+double cs_cpu_account_waits(const struct cs_cpu_account *a)
+{
+    const double share = WAITS_MOST * a->credit_s / WORTH_S;
+    return a->rate * (share < WAITS_LEAST ? WAITS_LEAST : share > WAITS_MOST ? WAITS_MOST : share);
 }
 
 void cs_disk_account_init(struct cs_disk_account *a, double bytes_max, double now_s)

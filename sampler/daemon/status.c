@@ -133,6 +133,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     if (s.waits) {
         put(&lines, "wait_seconds %.1f\n", s.wait_seconds);
         put(&lines, "waits_kept %" PRIu64 "\n", s.waits_kept);
+        put(&lines, "waits_all_from_ms %.0f\n", (double)s.waits_all_from_ns / 1e6);
         put(&lines, "waits_lost %" PRIu64 "\n", s.waits_lost);
         put(&lines, "waits_uncounted %" PRIu64 "\n", s.waits_uncounted);
     }

@@ -340,7 +340,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
     if (rc >= 0 && s->wait_kernel.rows &&
         !(s->waits = cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->copies,
-                                           s->config.waits_by_name)))
+                                           s->config.waits_by_name, s->config.waits_cpu_max)))
         rc = cs_fail(err, ENOMEM, "out of memory for waits");
     if (rc >= 0 && s->config.waits && !s->waits)
         cs_session_remark(&s->config,

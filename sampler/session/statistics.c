@@ -63,6 +63,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         out->wait_seconds = waits.seconds;
         out->waits_kept = waits.kept;
         out->waits_lost = waits.lost;
+        out->waits_all_from_ns = waits.interval_ns;
         out->waits_uncounted = waits.no_row;
     }
     const struct cs_chain_kernel *kernel = s->events.driver->chains(s->events.state);
@@ -156,6 +157,12 @@ int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t t
                             : found.offset;
     }
     return rc;
+}
+
+void cs_sampler_limit_waits(struct cs_sampler *s, double cpu_max)
+{
+    if (s->waits)
+        cs_session_waits_limit(s->waits, cpu_max);
 }
 
 uint64_t cs_sampler_jit_room(const struct cs_sampler *s)

@@ -8,6 +8,7 @@
 #include "sampler/session/wait_times.h"
 #include "sampler/waits/blame.h"
 #include "sampler/waits/objects.h"
+#include "sampler/waits/record_rate.h"
 #include "sampler/waits/thread_rows.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
@@ -15,9 +16,7 @@
 
 #include <stdio.h>
 
-#define INTERVAL_NS 4000000U /* T at first: 250 records a second of waiting at most, of a thread */
-#define INTERVAL_NS_MAX 1000000000U
-#define RECORDS_A_SECOND 4000.0     /* more: T is doubled; less than an eighth: halved */
+#define RECORDS_A_SECOND 4000.0
 #define BUFFER_BYTES (16U << 20)    /* of records taken and not yet placed */
 #define ABSENT_NS_MAX 5000000000ULL /* that records wait for a table that is being made */
 #define TIMES_WAITS 20000           /* waits and threads whose times are kept */
@@ -55,13 +54,15 @@ struct cs_session_waits {
     uint64_t dropped;
     uint64_t chain[CS_WAIT_FRAMES]; /* of the record at hand, innermost first */
     unsigned n_chain, n_kernel;
+    struct cs_wait_rate rate;
     uint32_t records; /* since placed_ns */
+    double cpu_s;     /* the same */
 };
 
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
                                                struct cs_session_profiles *profiles,
-                                               struct cs_stack_copies *copies, bool by_name)
+                                               struct cs_stack_copies *copies, bool by_name, double cpu_max)
 {
     static const struct cs_event events[EVENTS] = {{.name = CS_WAITS_EVENT, .unit = "ns"},
                                                    {.name = CS_WAKERS_EVENT, .unit = "ns"}};
@@ -85,7 +86,8 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
         return NULL;
     }
     cs_session_contexts_of_others(w->contexts);
-    *kernel->interval_ns = INTERVAL_NS;
+    w->rate = (struct cs_wait_rate){RECORDS_A_SECOND, cpu_max};
+    *kernel->interval_ns = cs_wait_first_interval(&w->rate);
     return w;
 }
 
@@ -102,6 +104,11 @@ void cs_session_waits_close(struct cs_session_waits *w)
     cs_session_wait_times_close(w->times);
     free(w->buffer);
     free(w);
+}
+
+void cs_session_waits_limit(struct cs_session_waits *w, double cpu_max)
+{
+    w->rate.cpu_max = cpu_max;
 }
 
 void cs_session_waits_begin(struct cs_session_waits *w)
@@ -161,7 +168,9 @@ static void take(void *arg, const struct cs_wait_record *record, size_t n)
 
 void cs_session_waits_take(struct cs_session_waits *w)
 {
+    const double before = cs_thread_cpu_seconds();
     w->kernel->records(w->kernel->arg, take, w);
+    w->cpu_s += cs_thread_cpu_seconds() - before;
 }
 
 /* ---- placing ---- */
@@ -330,20 +339,16 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
         note_times(w, r, label, &row, away > waited);
 }
 
-/* So many records a second as may be. */
 static void adapt(struct cs_session_waits *w)
 {
-    uint64_t now = cs_monotonic_ns(), span = now - w->placed_ns;
-    uint32_t interval = *w->kernel->interval_ns;
+    const uint64_t now = cs_monotonic_ns(), span = now - w->placed_ns;
     if (span < 100000000)
         return;
-    double rate = (double)w->records * 1e9 / (double)span;
-    if (rate > RECORDS_A_SECOND && interval < INTERVAL_NS_MAX)
-        interval *= 2;
-    else if (rate < RECORDS_A_SECOND / 8 && interval > INTERVAL_NS)
-        interval /= 2;
+    const uint32_t interval =
+        cs_wait_interval(&w->rate, *w->kernel->interval_ns, (double)span * 1e-9, w->records, w->cpu_s);
     __atomic_store_n(w->kernel->interval_ns, interval, __ATOMIC_RELAXED);
     w->records = 0;
+    w->cpu_s = 0;
     w->placed_ns = now;
 }
 
@@ -401,6 +406,7 @@ bool cs_session_waits_place(struct cs_session_waits *w, bool all)
 {
     size_t at = 0;
     const uint64_t now = cs_monotonic_ns();
+    const double before = cs_thread_cpu_seconds();
     cs_session_contexts_refresh(w->contexts);
     while (at < w->used) {
         const struct cs_wait_record *r = (const void *)(w->buffer + at);
@@ -416,6 +422,7 @@ bool cs_session_waits_place(struct cs_session_waits *w, bool all)
     memmove(w->buffer, w->buffer + at, w->used);
     if (cs_wait_rows_are_short(w->rows))
         add_threads(w);
+    w->cpu_s += cs_thread_cpu_seconds() - before;
     adapt(w);
     return w->used != 0;
 }

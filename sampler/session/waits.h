@@ -12,13 +12,16 @@
 
 struct cs_session_waits;
 
-/* `kernel` is the driver's; `copies` unwinds what came with a copy of its stack. NULL when memory is short. */
+/* `kernel` is the driver's; `copies` unwinds what came with a copy of its stack; `cpu_max` as in record_rate.h. NULL when memory is
+ * short. */
 struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
                                                struct cs_session_places *places,
                                                struct cs_session_profiles *profiles,
-                                               struct cs_stack_copies *copies, bool by_name);
+                                               struct cs_stack_copies *copies, bool by_name, double cpu_max);
 void cs_session_waits_close(struct cs_session_waits *waits);
 
+/* As `cpu_max` above, from now on. */
+void cs_session_waits_limit(struct cs_session_waits *waits, double cpu_max);
 /* From now on. */
 void cs_session_waits_begin(struct cs_session_waits *waits);
 /* Up to now: what threads do from here on is in no total. */

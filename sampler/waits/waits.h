@@ -6,6 +6,7 @@
  *   blame          what those who ended a wait did meanwhile
  *   objects        what a wait was for, in words
  *   reasons        system calls and the reasons of waits; their names
+ *   record_rate    how many waits are recorded
  *   thread_rows    the threads' rows of totals, read and freed
  *   wait_records   what the BPF program and its reader share
  *   wait_rows.bpf  of the kernel's part: tables, a thread's row

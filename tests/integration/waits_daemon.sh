@@ -7,7 +7,7 @@ work=$(mktemp -d -p /dev/shm)
 d() { local verb=$1; shift; "$CYCLESCOPE" daemon "$verb" --socket "$work/control" "$@"; }
 trap 'd stop >/dev/null 2>&1; rm -rf "$work"' EXIT
 . "$(dirname "$0")/../waits_possible.sh"
-d start --waits --memory 64M --label command -o "$work/store" --remarks "$work/log" || { echo "not ok: the daemon doesn't start: $(cat "$work/log")"; exit 1; }
+d start --waits --budget 5% --memory 64M --label command -o "$work/store" --remarks "$work/log" || { echo "not ok: the daemon doesn't start: $(cat "$work/log")"; exit 1; }
 "$BUILD/tests/programs/waiting" sleeping-lock 4 >"$work/truth" &
 waiting=$!
 python3 -c '

@@ -266,9 +266,29 @@ static void a_sentence_is_the_same_whatever_its_numbers(void **unused)
     assert_int_equal(repeated, 1);
 }
 
+static void waits_may_take_less_when_there_is_less_credit(void **state)
+{
+    (void)state;
+    struct cs_cpu_account a;
+    cs_cpu_account_init(&a, 0.005, 2, 0, 0);
+    const double rate = a.rate;
+    assert_true(cs_cpu_account_waits(&a) <= 0.5 * rate);
+    double before = cs_cpu_account_waits(&a);
+    for (double cpu = 0.5; cpu < 3.5; cpu += 0.5) {
+        (void)cs_cpu_account_update(&a, 1, cpu);
+        assert_true(cs_cpu_account_waits(&a) <= before);
+        before = cs_cpu_account_waits(&a);
+        assert_true(before >= 0.05 * rate - 1e-12);
+    }
+    assert_true(before < 0.06 * rate);
+    cs_cpu_account_init(&a, 0, 2, 0, 0); /* a fixed rate: no budget */
+    assert_true(cs_cpu_account_waits(&a) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_may_take_less_when_there_is_less_credit),
         cmocka_unit_test(a_configuration_is_read_and_options_win),
         cmocka_unit_test(a_wrong_line_is_named_and_nothing_is_taken),
         cmocka_unit_test(merges_come_at_their_interval_and_failures_are_tried_again_sooner),
