@@ -8,6 +8,7 @@ FOLDERS = ("analysis", "cli", "dte", "exchange", "image", "observer", "sampler",
 CALLS = {  # the row's first word -> what such a call looks like
     "process_vm": r"(?:SYS|__NR)_process_vm|\bprocess_vm_(?:read|write)v\s*\(",
     "mem": r'"[^"\n]*/mem"|, "mem"|\bCS_BURST_FD_MEMORY\b',
+    "read": r"\bpread\s*\(\s*(?:[\w>.-]*memory|mem_fd)\b",
     "ptrace": r"\bptrace\s*\(|(?:SYS|__NR)_ptrace",
     "/proc/PID": r'"(?:/proc|%s)/%[du]',
     "openat2": r"\bstruct open_how\b|SYS_openat2",

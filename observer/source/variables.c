@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/source/variables.h"
+#include "store/base/foreign.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -8,6 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The first time: a page that is never served ends here, and not the loop. */
+static bool read_first(struct cs_variables *v)
+{
+    bool all = true;
+    cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
+    for (unsigned i = 0; i < v->n && all; i++)
+        all = cs_foreign_read(v->memory, v->at[i].addr, &v->words[i], v->at[i].bytes) ==
+              (ssize_t)v->at[i].bytes;
+    const int code = errno;
+    cs_foreign_limit(0);
+    errno = code;
+    return all;
+}
 
 bool cs_variables_read(struct cs_variables *v)
 {
@@ -31,9 +46,14 @@ int cs_variables_open(struct cs_variables *v, pid_t pid, struct cs_error *err)
                        "may not read the memory of process %d: %s; it belongs to another user, or "
                        "/proc/sys/kernel/yama/ptrace_scope forbids it",
                        (int)pid, strerror(errno));
-    if (!cs_variables_read(v)) {
+    if (!read_first(v) || !cs_variables_read(v)) {
         int code = errno;
         cs_variables_close(v);
+        if (code == ETIMEDOUT)
+            return cs_fail(err, code,
+                           "process %d has a variable in memory that nobody serves (0x%" PRIx64
+                           " or another): leave it out",
+                           (int)pid, v->at[0].addr);
         return cs_fail(err, code, "process %d has no readable variable at 0x%" PRIx64, (int)pid,
                        v->at[0].addr);
     }

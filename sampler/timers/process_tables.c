@@ -3,6 +3,7 @@
 #include "image/unwind/child.h"
 #include "sampler/images/images.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "store/base/foreign.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -31,7 +32,7 @@ static void of_vdso(const struct reading *r, struct process_table *t)
     char *bytes = n <= VDSO_BYTES_MAX ? malloc(n) : NULL;
     if (!bytes)
         return;
-    if (pread(r->memory, bytes, n, (off_t)t->start) == (ssize_t)n)
+    if (cs_foreign_read(r->memory, t->start, bytes, n) == (ssize_t)n)
         t->unwind = cs_unwind_child_of_memory(bytes, n, VDSO_NS);
     free(bytes);
     t->to_vaddr = -t->start;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/stopped_thread.h"
+#include "store/base/foreign.h"
 
 #ifdef __riscv
 #include <asm/ptrace.h>
@@ -45,11 +46,11 @@ bool stopped_thread_note(struct stopped_thread *s, pid_t tid, int memory)
     s->frame.pc = r.pc;
 #endif
     s->from &= ~7ULL;
-    ssize_t n = memory >= 0 ? pread(memory, s->stack, sizeof s->stack, (off_t)(s->from - BELOW_SP)) : 0;
+    ssize_t n = memory >= 0 ? cs_foreign_read(memory, s->from - BELOW_SP, s->stack, sizeof s->stack) : 0;
     if (n > 0)
         s->from -= BELOW_SP;
     else if (memory >= 0 && BELOW_SP) /* the stack's first page, and no other is below it */
-        n = pread(memory, s->stack, sizeof s->stack, (off_t)s->from);
+        n = cs_foreign_read(memory, s->from, s->stack, sizeof s->stack);
     s->n = n > 0 ? (size_t)n : 0;
     return true;
 }

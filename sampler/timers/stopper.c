@@ -7,6 +7,7 @@
 #include "sampler/timers/exec_rights.h"
 #include "sampler/timers/stopper_processes.h"
 #include "sampler/timers/timers.h"
+#include "store/base/foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,8 @@
 #include <unistd.h>
 
 #define COST_SECONDS 60e-6 /* of a stop, until some were measured */
-#define STOPS_FEW 5        /* tell nothing */
+#define END_MS 1000
+#define STOPS_FEW 5 /* tell nothing */
 #define TRIES_MAX 16
 #define LOOKS_MAX 64
 #define SPIN_NS 100000ULL
@@ -428,6 +430,5 @@ void cs_stopper_end(pid_t stopper)
             return;
         nanosleep(&moment, NULL);
     }
-    (void)kill(stopper, SIGKILL);
-    (void)waitpid(stopper, NULL, 0);
+    (void)cs_end_child(stopper, END_MS, &(int){0}, NULL);
 }

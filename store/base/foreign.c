@@ -403,6 +403,30 @@ int cs_foreign_stat(const char *root, const char *path, struct stat *st)
     return regular(CS_FOREIGN_LOOK, root, path, UINT64_MAX, NULL, st);
 }
 
+static long read_part(int fd, uint64_t at, void *to, size_t n)
+{
+    struct cs_foreign_question q = {
+        .what = CS_FOREIGN_READ, .addr = at, .n = n < CS_FOREIGN_BYTES ? n : CS_FOREIGN_BYTES};
+    struct stat st;
+    uint64_t key = fstat(fd, &st) == 0 ? key_of(&st.st_ino, sizeof st.st_ino) : 0;
+    return locked(key, &q, fd, to, NULL);
+}
+
+ssize_t cs_foreign_read(int fd, uint64_t at, void *to, size_t n)
+{
+    size_t done = 0;
+    if (!asks())
+        return pread(fd, to, n, (off_t)at);
+    for (long got = 1; got > 0 && done<n; done += got> 0 ? (size_t)got : 0) {
+        got = read_part(fd, at + done, (char *)to + done, n - done);
+        if (got < 0 && done == 0) {
+            errno = (int)-got;
+            return -1;
+        }
+    }
+    return (ssize_t)done;
+}
+
 struct stream {
     int fd;
     uint64_t at;
@@ -411,11 +435,7 @@ struct stream {
 static ssize_t read_stream(void *cookie, char *to, size_t n)
 {
     struct stream *s = cookie;
-    struct cs_foreign_question q = {
-        .what = CS_FOREIGN_READ, .addr = s->at, .n = n < CS_FOREIGN_BYTES ? n : CS_FOREIGN_BYTES};
-    struct stat st;
-    uint64_t key = fstat(s->fd, &st) == 0 ? key_of(&st.st_ino, sizeof st.st_ino) : 0;
-    long got = locked(key, &q, s->fd, to, NULL);
+    long got = read_part(s->fd, s->at, to, n);
     s->at += got > 0 ? (uint64_t)got : 0;
     errno = got < 0 ? (int)-got : 0;
     return got < 0 ? -1 : got;

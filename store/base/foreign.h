@@ -27,6 +27,8 @@
 void cs_foreign_limit(unsigned ms);
 /* All `n` bytes of a process's memory, or false. */
 bool cs_foreign_memory(pid_t pid, uint64_t addr, void *to, size_t n);
+/* As pread, of a process's memory file that the caller has open. */
+ssize_t cs_foreign_read(int fd, uint64_t at, void *to, size_t n);
 /* A file of /proc that waits for its process: maps (the lock of its memory). NULL and errno. */
 FILE *cs_foreign_proc(const char *path);
 /* What cs_open_regular promises, and with an owner cs_open_owned (regular_file.h). With a limit, a file that is neither on a disk here nor in memory is given as

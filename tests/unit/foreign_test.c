@@ -26,6 +26,15 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static int memory_file(pid_t pid)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
 static void memory_comes_whole_with_the_helper_and_without(void **unused)
 {
     (void)unused;
@@ -42,6 +51,12 @@ static void memory_comes_whole_with_the_helper_and_without(void **unused)
         assert_true(cs_foreign_memory(child, (uint64_t)(uintptr_t)from, to, sizeof to));
         assert_memory_equal(from, to, sizeof to);
         assert_false(cs_foreign_memory(child, 8, to, 8));
+        int file = memory_file(child);
+        memset(to, 0, sizeof to);
+        assert_int_equal(cs_foreign_read(file, (uint64_t)(uintptr_t)from, to, sizeof to), sizeof to);
+        assert_memory_equal(from, to, sizeof to);
+        assert_int_equal(cs_foreign_read(file, 8, to, 8), -1);
+        close(file);
     }
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -149,6 +164,12 @@ static void who_does_not_answer_is_given_up_and_not_asked_again_and_others_are(v
         assert_int_equal(cs_foreign_unanswered() - before, 1001);
         assert_true(cs_foreign_memory(getpid(), (uint64_t)(uintptr_t)&at, word, sizeof word));
         assert_memory_equal(word, &at, sizeof word);
+        int file = memory_file(child);
+        began = seconds();
+        for (int i = 0; i < 1000; i++)
+            assert_int_equal(cs_foreign_read(file, (uint64_t)(uintptr_t)at, word, sizeof word), -1);
+        assert_true(seconds() - began < 3);
+        close(file);
         cs_foreign_limit(0);
     }
     kill(child, SIGKILL);
