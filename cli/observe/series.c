@@ -20,34 +20,35 @@ struct series_name series_name(const struct observed *o, unsigned series)
     return name;
 }
 
+/* The words between a counter and what it is divided by; of cycles, `cycles`. */
+static struct series_name per(const struct observed *o, unsigned series, const char *between,
+                              const char *cycles)
+{
+    struct series_name name;
+    const struct cs_ratio *ratio = ratio_of(o, series);
+    if (!ratio)
+        snprintf(name.text, sizeof name.text, "%.140s%s%s", o->counters[series], between, cycles);
+    else
+        snprintf(name.text, sizeof name.text, "%.70s%s %.70s", o->counters[ratio->of], between,
+                 o->counters[ratio->per]);
+    return name;
+}
+
 struct series_name series_title(const struct observed *o, unsigned series)
 {
     struct series_name title;
-    const struct cs_ratio *ratio = ratio_of(o, series);
-    if (!ratio)
-        snprintf(title.text, sizeof title.text, "%s per 1000 cycles", o->counters[series]);
-    else if (series_scale(o, series) == 1)
-        snprintf(title.text, sizeof title.text, "%s",
-                 strcmp(series_name(o, series).text, "IPC") == 0 ? "IPC (instructions per cycle)"
-                                                                 : "CPI (cycles per instruction)");
-    else
-        snprintf(title.text, sizeof title.text, "%.70s per 1000 %.70s", o->counters[ratio->of],
-                 o->counters[ratio->per]);
+    if (!ratio_of(o, series) || series_scale(o, series) != 1)
+        return per(o, series, " per 1000", " cycles");
+    snprintf(title.text, sizeof title.text, "%s",
+             strcmp(series_name(o, series).text, "IPC") == 0 ? "IPC (instructions per cycle)"
+                                                             : "CPI (cycles per instruction)");
     return title;
 }
 
 struct series_name series_head(const struct observed *o, unsigned series)
 {
-    struct series_name head;
-    const struct cs_ratio *ratio = ratio_of(o, series);
-    if (!ratio)
-        snprintf(head.text, sizeof head.text, "%.150s/1000", o->counters[series]);
-    else if (series_scale(o, series) == 1)
-        return series_name(o, series);
-    else
-        snprintf(head.text, sizeof head.text, "%.70s/1000 %.70s", o->counters[ratio->of],
-                 o->counters[ratio->per]);
-    return head;
+    return ratio_of(o, series) && series_scale(o, series) == 1 ? series_name(o, series)
+                                                               : per(o, series, "/1000", "");
 }
 
 double series_scale(const struct observed *o, unsigned series)
