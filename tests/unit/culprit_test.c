@@ -1,69 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/culprit/culprit.h"
-#include "analysis/culprit/verdict.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static const struct cs_isa_op load = {
-    .offset = 0x100, .length = 4, .flags = CS_ISA_OP_LOAD, .access_bytes = 8};
-static const struct cs_isa_op store = {
-    .offset = 0x104, .length = 4, .flags = CS_ISA_OP_STORE, .access_bytes = 8};
-static const struct cs_isa_op branch = {.offset = 0x108, .length = 2, .flags = CS_ISA_OP_BRANCH};
-static const struct cs_isa_op plain = {.offset = 0x10a, .length = 3};
-static const struct cs_isa_op divide = {.offset = 0x110, .length = 3, .flags = CS_ISA_OP_DIVIDE};
-static const struct cs_isa_op locked = {
-    .offset = 0x120, .length = 4, .flags = CS_ISA_OP_LOCK | CS_ISA_OP_LOAD | CS_ISA_OP_STORE};
-static const struct cs_isa_op multiply = {.offset = 0x130, .length = 4, .flags = CS_ISA_OP_FLOAT};
-
-static struct cs_machine machine(void)
-{
-    struct cs_machine m;
-    cs_machine_default(&m);
-    m.vendor = CS_MACHINE_INTEL;
-    return m;
-}
-
-/* Cases leave event rates out: nothing counted. */
-static struct cs_culprit_classification classify(const struct cs_culprit_stall *given)
-{
-    struct cs_machine m = machine();
-    struct cs_culprit_classification v;
-    struct cs_culprit_stall s = *given, blank;
-    cs_culprit_stall_init(&blank, given->op);
-    memcpy(s.event_rate, blank.event_rate, sizeof s.event_rate);
-    memcpy(s.event_likely, blank.event_likely, sizeof s.event_likely);
-    cs_culprit_classify(&s, &m, &v);
-    return v;
-}
-
-static const struct cs_culprit_suspect *find(const struct cs_culprit_classification *v,
-                                             enum cs_culprit_cause cause)
-{
-    for (unsigned i = 0; i < v->n; i++)
-        if (v->suspects[i].cause == cause)
-            return &v->suspects[i];
-    return NULL;
-}
-
-/* Lines: a load with `bytes` of footprint whose every execution brings a new line. */
-static struct cs_culprit_memory chase(double bytes)
-{
-    return (struct cs_culprit_memory){.seen = true,
-                                      .executions = 1000,
-                                      .new_lines = 1,
-                                      .far_lines = 0.5,
-                                      .pointer = 1,
-                                      .footprint_bytes = bytes,
-                                      .footprint_pages = 16};
-}
+#include "tests/unit/culprit_stalls.h"
 
 static void a_load_that_stays_in_near_lines_is_cleared_of_misses(void **state)
 {
@@ -433,130 +369,6 @@ static void denormals_are_named_only_when_nothing_else_explains(void **state)
     assert_null(find(&v, CS_CAUSE_DENORMAL));
 }
 
-static void counted_events_bound_what_their_cause_can_cost(void **state)
-{
-    (void)state;
-    struct cs_machine m = machine();
-    struct cs_culprit_stall s;
-    struct cs_culprit_classification v;
-    cs_culprit_stall_init(&s, &load);
-    s.cycles = 205;
-    s.m = 5;
-    s.bursts = true;
-    s.memory = chase(256 << 20);
-    s.event_rate[CS_COUNTED_L1D] = 0.1;
-    cs_culprit_classify(&s, &m, &v);
-    assert_true(fabs(find(&v, CS_CAUSE_DCACHE)->high - 0.1 * 1.5 * (m.memory_cycles - m.l1d.latency_cycles)) <
-                1e-9);
-    assert_true(v.contradiction.found); /* bursts saw a chase through memory */
-    assert_int_equal(v.contradiction.cause, CS_CAUSE_DCACHE);
-    s.event_rate[CS_COUNTED_L1D] = 0;
-    cs_culprit_classify(&s, &m, &v);
-    assert_null(find(&v, CS_CAUSE_DCACHE));
-}
-
-/* A load of the third level: no miss of the last level, each time one of the first. */
-static void misses_of_the_last_level_clear_no_hit_of_a_nearer_one(void **state)
-{
-    (void)state;
-    struct cs_machine m = machine();
-    struct cs_culprit_stall s;
-    struct cs_culprit_classification v;
-    double l1 = m.l1d.latency_cycles, l2 = m.l2.latency_cycles, l3 = m.l3.latency_cycles;
-    cs_culprit_stall_init(&s, &load);
-    s.cycles = l3 - l1 + 5;
-    s.m = 5;
-    s.event_rate[CS_COUNTED_L3] = 0;
-    cs_culprit_classify(&s, &m, &v); /* without bursts */
-    assert_non_null(find(&v, CS_CAUSE_DCACHE));
-    assert_true(find(&v, CS_CAUSE_DCACHE)->high > l3 - l1 - 1e-9);
-    s.bursts = true;
-    s.memory = chase((double)m.l3.bytes / 2);
-    cs_culprit_classify(&s, &m, &v);
-    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
-    assert_false(v.contradiction.found);
-    s.event_rate[CS_COUNTED_L2] = 0;
-    s.event_rate[CS_COUNTED_L1D] = 1;
-    cs_culprit_classify(&s, &m, &v); /* it hits the second level each time */
-    assert_true(fabs(find(&v, CS_CAUSE_DCACHE)->high - 1.5 * (l2 - l1)) < 1e-9);
-    s.event_rate[CS_COUNTED_L2] = -1;
-    s.event_rate[CS_COUNTED_L1D] = 0;
-    s.memory.steady = 1; /* a prefetcher has its lines on their way: no miss that is counted */
-    s.memory.pointer = 0;
-    cs_culprit_classify(&s, &m, &v);
-    assert_non_null(find(&v, CS_CAUSE_DCACHE));
-    s.event_rate[CS_COUNTED_FILLS] = 0;
-    cs_culprit_classify(&s, &m, &v);
-    assert_null(find(&v, CS_CAUSE_DCACHE));
-}
-
-/* Without bursts: each load misses the second level, none walks; then each walks, and few miss. */
-static void counted_events_divide_a_stall_that_nothing_else_does(void **state)
-{
-    (void)state;
-    struct cs_machine m = machine();
-    struct cs_culprit_stall s;
-    struct cs_culprit_classification v;
-    cs_culprit_stall_init(&s, &load);
-    s.cycles = 45;
-    s.m = 5;
-    s.event_rate[CS_COUNTED_L1D] = s.event_likely[CS_COUNTED_L1D] = 1;
-    s.event_rate[CS_COUNTED_DTLB] = 0.001;
-    s.event_likely[CS_COUNTED_DTLB] = 0;
-    cs_culprit_classify(&s, &m, &v);
-    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
-    assert_true(v.suspects[0].counted);
-    assert_true(v.suspects[0].share > 0.9 * v.stall);
-    s.event_rate[CS_COUNTED_L1D] = s.event_likely[CS_COUNTED_L1D] = 0.05;
-    s.event_rate[CS_COUNTED_DTLB] = s.event_likely[CS_COUNTED_DTLB] = 1;
-    cs_culprit_classify(&s, &m, &v);
-    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DTLB);
-}
-
-/* A branch's event lies where it went. */
-static void a_mispredicted_call_is_named_at_the_beginning_of_what_it_calls(void **state)
-{
-    (void)state;
-    struct cs_machine m = machine();
-    struct cs_culprit_stall s;
-    struct cs_culprit_classification v;
-    cs_culprit_stall_init(&s, &multiply);
-    s.cycles = 20;
-    s.m = 3;
-    s.entry = true;
-    cs_culprit_classify(&s, &m, &v);
-    assert_null(find(&v, CS_CAUSE_MISPREDICT)); /* nothing counted */
-    s.caller = 0x1234;
-    s.event_likely[CS_COUNTED_MISPREDICT] = 1;
-    cs_culprit_classify(&s, &m, &v);
-    assert_int_equal(v.suspects[0].cause, CS_CAUSE_MISPREDICT);
-    assert_int_equal(v.suspects[0].responsible, 0x1234);
-}
-
-static void few_samples_leave_room_for_events(void **state)
-{
-    (void)state;
-    assert_true(fabs(cs_counted_most(0) - 2.996) < 0.05); /* -ln 0.05 */
-    assert_true(fabs(cs_counted_most(1) - 4.744) < 0.05); /* chi square, 95 %, 4 degrees, halved */
-    assert_true(fabs(cs_counted_most(10) - 16.962) < 0.05);
-    assert_true(fabs(cs_counted_most(100) - 118.08) < 0.2);
-}
-
-static void events_are_known_by_all_their_names(void **state)
-{
-    (void)state;
-    unsigned best, worse;
-    assert_int_equal(cs_counted_kind("skl::MEM_LOAD_RETIRED:L1_MISS", &best), CS_COUNTED_L1D);
-    assert_int_equal(cs_counted_kind("mem_load_retired.l1_miss:pp", &best), CS_COUNTED_L1D);
-    assert_int_equal(cs_counted_kind("L1-dcache-load-misses:u", &worse), CS_COUNTED_L1D);
-    assert_true(best < worse);
-    assert_int_equal(cs_counted_kind("LLC-load-misses", &best), CS_COUNTED_L3);
-    assert_int_equal(cs_counted_kind("cycles", &best), CS_N_COUNTED);
-    assert_true(cs_counted_is_precise("mem_load_retired.l1_miss:pp"));
-    assert_false(cs_counted_is_precise("mem_load_retired.l1_miss:u"));
-    assert_true(cs_counted_is_precise("page-faults"));
-}
-
 static void running_faster_than_the_model_is_a_gain(void **state)
 {
     (void)state;
@@ -609,70 +421,9 @@ static void verdicts_keep_their_invariants(void **state)
     }
 }
 
-/* Draws bursts, each of the first cause, the second or another one, and counts how often the second leads: so many
- * bursts as are said to be needed make that one verdict in twenty, and a quarter of them more. */
-static void so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom(void **state)
-{
-    (void)state;
-    static const double shares[][2] = {{0.7, 0.3}, {0.6, 0.25}, {0.5, 0.3}, {0.4, 0.2}};
-    uint64_t random = 88172645463325252ULL;
-    for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
-        int needed = (int)cs_culprit_bursts_needed(shares[k][0], shares[k][1]);
-        int wrong = 0, wrong_of_few = 0, rounds = 4000;
-        for (int r = 0; r < rounds; r++)
-            for (int few = 0; few < 2; few++) {
-                int lead = 0, n = few ? (needed + 3) / 4 : needed;
-                for (int b = 0; b < n; b++) {
-                    random ^= random << 13;
-                    random ^= random >> 7;
-                    random ^= random << 17;
-                    double u = (double)(random >> 11) * 0x1p-53;
-                    lead += u < shares[k][0] ? 1 : u < shares[k][0] + shares[k][1] ? -1 : 0;
-                }
-                *(few ? &wrong_of_few : &wrong) += lead < 0;
-            }
-        assert_true(wrong < rounds * 0.07);
-        assert_true(wrong_of_few > wrong);
-    }
-    assert_true(cs_culprit_bursts_needed(0.95, 0.02) == 2);
-    assert_true(cs_culprit_bursts_needed(0.3, 0.3) >= 100 && cs_culprit_bursts_needed(0.2, 0.3) >= 100);
-}
-
-static struct cs_culprit_verdict of_shares(double port_static, double d_cache, bool generic)
-{
-    struct cs_cfg cfg = {0};
-    struct cs_cycle_account a = {.cfg = &cfg, .generic_core = generic, .summary.total = 100};
-    a.summary.statics[CS_CAUSE_PORT] = port_static;
-    a.summary.share[CS_CAUSE_DCACHE] = d_cache;
-    return cs_culprit_verdict(&a);
-}
-
-static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
-{
-    (void)state;
-    struct cs_cfg cfg = {0};
-    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100, .summary.unexplained = 60};
-    a.summary.share[CS_CAUSE_SPLIT] = 20;
-    struct cs_culprit_verdict v = cs_culprit_verdict(&a);
-    assert_true(v.obscure && v.first == CS_N_CAUSES && v.named == CS_CAUSE_SPLIT);
-    a.summary.share[CS_CAUSE_SPLIT] = 35;
-    assert_false(cs_culprit_verdict(&a).obscure);
-}
-
-static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict(void **state)
-{
-    (void)state;
-    assert_true(of_shares(4, 1, false).slight && !of_shares(6, 1, false).slight);
-    assert_true(of_shares(25, 0, true).sketched);
-    assert_false(of_shares(25, 0, false).sketched); /* llvm-mca spoke */
-    assert_false(of_shares(45, 0, true).sketched);  /* more than that core may be off */
-    assert_false(of_shares(0, 25, true).sketched);  /* seen, not modelled */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(a_load_that_stays_in_near_lines_is_cleared_of_misses),
         cmocka_unit_test(a_chase_is_convicted_by_the_level_its_footprint_exceeds),
         cmocka_unit_test(a_footprint_that_fits_the_first_level_clears_the_cache),
@@ -698,16 +449,8 @@ int main(void)
         cmocka_unit_test(a_prefetch_is_never_cleared_of_waiting_for_memory),
         cmocka_unit_test(arithmetic_that_waits_for_a_missing_load_is_not_called_denormal),
         cmocka_unit_test(denormals_are_named_only_when_nothing_else_explains),
-        cmocka_unit_test(counted_events_bound_what_their_cause_can_cost),
-        cmocka_unit_test(misses_of_the_last_level_clear_no_hit_of_a_nearer_one),
-        cmocka_unit_test(counted_events_divide_a_stall_that_nothing_else_does),
-        cmocka_unit_test(a_mispredicted_call_is_named_at_the_beginning_of_what_it_calls),
-        cmocka_unit_test(few_samples_leave_room_for_events),
-        cmocka_unit_test(events_are_known_by_all_their_names),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),
         cmocka_unit_test(verdicts_keep_their_invariants),
-        cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
-        cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
