@@ -4,6 +4,7 @@
 
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules.h"
+#include "analysis/culprit/rules_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -37,6 +38,16 @@ void cs_culprit_stall_init(struct cs_culprit_stall *stall, const struct cs_isa_o
         stall->event_rate[i] = stall->event_likely[i] = -1;
 }
 
+static void say_counted(const struct cs_culprit_stall *stall, struct cs_culprit_suspect *s)
+{
+    if (s->cause == CS_CAUSE_DCACHE)
+        rule_report(s, "%.2f first-level misses per execution were counted",
+                    fmin(1, stall->event_likely[CS_COUNTED_L1D]));
+    if (s->cause == CS_CAUSE_DTLB)
+        rule_report(s, "%.2f page walks per execution were counted",
+                    fmin(1, stall->event_likely[CS_COUNTED_DTLB]));
+}
+
 /* Counted events bound what their cause can cost. Where bursts expect much more, one of the two is wrong: that is kept for
  * the reader. */
 static void bound_by_events(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
@@ -47,6 +58,7 @@ static void bound_by_events(const struct cs_culprit_stall *stall, const struct c
     if (!isinf(likely) && !s->observed) {
         s->expected = likely;
         s->counted = true;
+        say_counted(stall, s);
     }
     if (isinf(most))
         return;
