@@ -7,7 +7,7 @@ import json, os, re, subprocess, sys
 build = os.environ.get("BUILD", "build")
 row = {"name": "culprit-counted", "value": None, "unit": "% of kernels", "target": 100, "noise": 0}
 subprocess.run(["make", "-s", "CS_DEPS_DONE=1", "all", "vm-programs"], check=True, stdout=subprocess.DEVNULL)
-command = "sh /tests/culprits 60 --no-bursts" + ("" if "--quick" in sys.argv else "; echo WITH-BURSTS; sh /tests/culprits 60 --bursts --burst-rate 300 --burst-length 500")
+command = "sh /tests/culprits 100 --no-bursts" + ("" if "--quick" in sys.argv else "; echo WITH-BURSTS; sh /tests/culprits 100 --bursts --burst-rate 300 --burst-length 500")
 run = subprocess.run(["tests/vm/command", "x86-intel3", command, "tests/vm/culprits"], capture_output=True, text=True,
                      env={**os.environ, "BUILD": build, "CS_PMU_CACHES": "1"})
 detail = {}

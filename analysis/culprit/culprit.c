@@ -59,6 +59,8 @@ static void bound_by_events(const struct cs_culprit_stall *stall, const struct c
         s->expected = likely;
         s->counted = true;
         say_counted(stall, s);
+        if (!isinf(most)) /* beyond the stall, too: causes share it in proportion to their estimates */
+            s->high = most;
     }
     if (isinf(most))
         return;

@@ -80,6 +80,12 @@ static void counted_events_divide_a_stall_that_nothing_else_does(void **state)
     s.event_rate[CS_COUNTED_DTLB] = s.event_likely[CS_COUNTED_DTLB] = 1;
     cs_culprit_classify(&s, &m, &v);
     assert_int_equal(v.suspects[0].cause, CS_CAUSE_DTLB);
+    m.walk_cycles = 400; /* either would explain all: the larger one has more of it */
+    s.event_rate[CS_COUNTED_L1D] = s.event_likely[CS_COUNTED_L1D] = 1;
+    m.l2.latency_cycles = 60;
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DTLB);
+    assert_true(v.suspects[0].share > 0.8 * v.stall);
 }
 
 /* A branch's event lies where it went. */
