@@ -9,6 +9,7 @@
 #include "observer/observer.h"
 #include "observer/source/os.h"
 #include "observer/target/claims.h"
+#include "observer/target/company.h"
 #include "observer/target/fair_share.h"
 
 #include <pthread.h>
@@ -29,14 +30,21 @@ struct cs_observation {
     struct cs_observe_log *log;
     pthread_t thread;
     bool moved;
+    double seconds;   /* that the loop ran */
     cpu_set_t before; /* where the calling thread was allowed */
     struct cs_observe_cpu_wait
-        waiting[2]; /* the target's: at the beginning, and when it was last looked at */
-    int stop, wake; /* asked to stop; eventfd */
-    int failed;     /* of the observer's thread, with err */
+        waiting[2];                       /* the target's: at the beginning, and when it was last looked at */
+    struct cs_observe_company company[2]; /* at the same times */
+    char began[256], became[256];         /* its executable then, and another one after an exec; "" */
+    int stop, wake;                       /* asked to stop; eventfd */
+    int failed;                           /* of the observer's thread, with err */
     struct cs_error err;
 };
 
+/* At the beginning, once a second, and at the end: what company the target has. */
+void cs_observation_look_around(struct cs_observation *o);
+/* Its waiting, by cause, and what ran unobserved; for after the run. */
+void cs_observation_note_waiting(struct cs_observation *o);
 /* A sentence that a report should show; the first few are kept. */
 void cs_observation_note(struct cs_observation *o, const char *sentence);
 /* The os source, where it is wanted and possible. */

@@ -106,6 +106,7 @@ static void look(struct cs_observation *o)
     struct cs_observe_cpu_wait waiting;
     if (cs_observe_cpu_wait(o->seen.pid, &waiting) == 0 && waiting.waited_ns >= o->waiting[1].waited_ns)
         o->waiting[1] = waiting;
+    cs_observation_look_around(o);
     if (o->options.look && !cs_observe_target_ended(o->target))
         o->options.look(o->options.arg, o->seen.pid);
 }
@@ -214,6 +215,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         rc = cs_observation_connect(o, err);
         look(o);
         o->waiting[0] = o->waiting[1];
+        o->company[0] = o->company[1];
     }
     if (rc == 0)
         rc = prepare(o, err);
@@ -323,22 +325,6 @@ static int finish_log(struct cs_observation *o, struct cs_error *err)
     return rc;
 }
 
-static void note_waiting(struct cs_observation *o)
-{
-    double ran = (double)(o->waiting[1].ran_ns - o->waiting[0].ran_ns);
-    double waited = (double)(o->waiting[1].waited_ns - o->waiting[0].waited_ns);
-    o->seen.waited = ran + waited > 0 ? waited / (ran + waited) : 0;
-    if (o->seen.waited < 0.1)
-        return;
-    char sentence[320];
-    snprintf(
-        sentence, sizeof sentence,
-        "The program waited for CPU %u for %.0f %% of its runnable time: other processes compete for that "
-        "CPU, or its own threads do (observe pins them all to one CPU). Try --target-cpu N.",
-        o->seen.placement.target, 100 * o->seen.waited);
-    cs_observation_note(o, sentence);
-}
-
 int cs_observe_run(struct cs_observation *o, struct cs_error *err)
 {
     int rc = pthread_create(&o->thread, NULL, observer_thread, o);
@@ -353,7 +339,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
         *err = o->err;
         return o->failed;
     }
-    note_waiting(o);
+    cs_observation_note_waiting(o);
     if (o->events && cs_events_never_counted(o->events))
         cs_observation_note(o, "The events never had a counter on the program's CPU: busy, others (another "
                                "profiler, the NMI watchdog) hold them all. No interval has their rates.");

@@ -6,6 +6,7 @@
  *   observe        one run: place, start or attach, sample, end
  *   connect        joins a run to signals, events and threads
  *   observation    what these two share
+ *   waited         what a report says of the time in which the target waited
  *   choose         which signals a run reads, and from which thread's line
  *
  * A thread that spins on the CPU next to the target's. It reads signals and counters at a granularity of

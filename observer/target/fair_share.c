@@ -92,7 +92,6 @@ int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out)
         return -errno;
     *out = (struct cs_observe_cpu_wait){0};
     struct dirent *task;
-    unsigned read = 0;
     while ((task = readdir(tasks))) {
         uint64_t ran, waited;
         snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, task->d_name);
@@ -101,8 +100,8 @@ int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out)
             continue;
         out->ran_ns += ran;
         out->waited_ns += waited;
-        read++;
+        out->threads++;
     }
     closedir(tasks);
-    return read ? 0 : -ENOENT;
+    return out->threads ? 0 : -ENOENT;
 }

@@ -25,6 +25,7 @@ bool cs_observe_same_group(pid_t pid);
  * 0 or -errno. */
 struct cs_observe_cpu_wait {
     uint64_t ran_ns, waited_ns;
+    unsigned threads;
 };
 int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out);
 

@@ -6,6 +6,7 @@
  *   placement      which CPU the target runs on and which the observer spins on
  *   affinity       the target's threads on one CPU, and back, whatever ends us
  *   claims         several observers at once
+ *   company        which processes had the time that the target waited
  *   fair_share     the observer takes nothing of the target's share of its CPU
  *
  * The observed program: started on its CPU, or attached to and moved there; every thread is put back where it
