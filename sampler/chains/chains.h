@@ -11,6 +11,7 @@
  *   lua.bpf           ... Lua's
  *   mapping_lists     which process has what mapped, for the handler
  *   python.bpf        ... Python's
+ *   registers.bpf     the user registers of a thread, by architecture
  *   row_tables        unwind tables of images, for the handler
  *   stack_copy.bpf    the handler's part: the top of a stack, where a chain can't be had yet
  *   sample_chain.bpf  the handler's part: a sample's chain, down the tree or copied
