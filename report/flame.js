@@ -53,7 +53,7 @@ class Flame {
     const tools = [element("label", {}, "Search ", this.search), box("from inside out", "v", "inside")];
     if (labels.length > 1) tools.push(choice("Only", "t", [["", "all"], ...labels.map((l) => [labelName(l), labelName(l)])]));
     if (waits) tools.push(choice("Of", "f", [["", "samples"], ["waits", "waits"]]));
-    tools.push(choice("Colour", "c", [["", "image"], ["own", "own samples"]]));
+    tools.push(choice("Colour", "c", [["", "image"], ["own", "self samples"]]));
     if (after) tools.push(box("difference B − A", "d", "1"), box("widths of B", "w", "b"));
     tools.push(element("button", { class: "tool", onclick: () => this.zoom(this.root) }, "reset zoom"));
     this.says = element("p", { class: "flame-says", role: "status" });
@@ -153,12 +153,12 @@ class Flame {
     const swatch = (colour) => element("i", { class: "swatch", style: "background:" + colour });
     const pair = (colour, text) => [element("span", { class: "pair" }, typeof colour === "string" ? swatch(colour) : colour, text), " "];
     if (this.difference) this.key.replaceChildren(...pair(changeColour(1), "▲ B has a greater share"), ...pair(changeColour(-1), "▼ a smaller one"), ...pair(changeColour(0), "the same"));
-    else if (this.mode === "own") this.key.replaceChildren(this.waiting ? "waits of its own: " : "samples of its own: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${this.amount(this.mostOwn)}, by square root`);
+    else if (this.mode === "own") this.key.replaceChildren(this.waiting ? "self waits: " : "self samples: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${this.amount(this.mostOwn)}, by square root`);
     else this.key.replaceChildren(...this.images.filter((i) => i).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
       ...pair(imageColour(0, 0, 0), "no name"), ...pair(element("i", { class: "swatch inlined" }), "inlined"));
   }
   say(box) {
-    const of = (side) => `${this.amount(box.total[side])} (${this.part(box, side).toFixed(1)} %), ${this.count(box.self[side])} in itself`;
+    const of = (side) => `${this.amount(box.total[side])} (${this.part(box, side).toFixed(1)} %), ${this.count(box.self[side])} self`;
     const row = box === this.root ? null : this.rowOf(box);
     this.says.replaceChildren(element("strong", {}, box.name), (box.inlined ? " (inlined)" : "") + (box.image ? " in " + box.image : "") + ": " +
       (this.after ? `A ${of(0)}; B ${of(1)}; ${this.change(box) >= 0 ? "+" : "−"}${Math.abs(this.change(box)).toFixed(1)} points` : of(0)),

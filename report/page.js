@@ -50,7 +50,7 @@ const thread = () => labelled.get(State.get("t")) || null;
 const labelKind = P.labels?.kind || "label";
 if (P.labels) {
   $("h-threads").textContent = { thread: "Threads", process: "Processes", command: "Commands", container: "Containers", cgroup: "Control groups" }[labelKind] || "Labels";
-  $("threads-note").textContent = `Choose a ${labelKind}: procedures, flame graph and call tree are of it alone.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't told apart here.` : "");
+  $("threads-note").textContent = `Choose a ${labelKind}: procedures, flame graph and call tree follow the choice.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't told apart here.` : "");
   show("threads", $("h-threads").textContent);
   const first = (l) => [...l.rows].reduce((a, b) => (b[1] > a[1] ? b : a), [null, 0])[0];
   window.threadGrid = new Grid($("threads-grid"), $("h-threads").textContent, [

@@ -6,7 +6,7 @@ const TREE_LEAST = 0.001, TREE_ROWS_MAX = 2000;
 class CallTree {
   constructor(host, flame) {
     Object.assign(this, { host, flame, open: new Set(), top: null });
-    const heads = [["total %", "n"], ["own %", "n"], ["samples", "n"], ...(flame.samples[1] ? [["B − A", "n"]] : []), ["function", ""], ["image", ""]];
+    const heads = [["total %", "n"], ["self %", "n"], ["samples", "n"], ...(flame.samples[1] ? [["B − A", "n"]] : []), ["function", ""], ["image", ""]];
     this.body = element("tbody");
     this.more = element("caption", { class: "hint" });
     host.append(element("table", { role: "treegrid", "aria-label": "Call tree" }, this.more, element("thead", {}, element("tr", {}, ...heads.map(([h, c]) => element("th", { class: c, scope: "col" }, h)))), this.body));

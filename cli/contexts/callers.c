@@ -43,7 +43,7 @@ static struct row *make_rows(const struct chains *c, uint32_t function, bool cal
     *n = 0;
     for (uint32_t i = 0; rows && i < c->calls.n_functions; i++) {
         bool own = !callers && i == function;
-        const char *name = own                 ? "[itself]"
+        const char *name = own                 ? "[self]"
                            : callers && i == 0 ? "[nobody: outermost frame]"
                            : brief             ? c->calls.functions[i].brief
                                                : c->calls.functions[i].name;
@@ -109,8 +109,7 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
         return failed_with("out of memory for %" PRIu32 " functions", c->calls.n_functions);
     }
     if (c->calls.total)
-        output_line(out,
-                    "%s, %s: %" PRIu64 " sample%s of %s in all (%.1f %%), %" PRIu64 " in itself (%.1f %%)",
+        output_line(out, "%s, %s: %" PRIu64 " sample%s of %s in all (%.1f %%), %" PRIu64 " self (%.1f %%)",
                     f->brief, f->image ? f->image->path : "", f->total, plural((double)f->total), c->event,
                     share(f->total, c->calls.total), f->self, share(f->self, c->calls.total));
     else
@@ -203,7 +202,7 @@ const struct command command_callees = {
     "[PROCEDURE]",
     "what a procedure calls, and how much of its time goes there",
     "Without an operand it takes the procedure with most self samples. Rows add up to the procedure's total; "
-    "[itself] is the time in its own instructions. In a recursion the innermost frame counts.\n"
+    "[self] is the time in its own instructions. In a recursion the innermost frame counts.\n"
     "\n"
     "Example: which of the calls in handle_request takes the time?\n"
     "\n"

@@ -67,8 +67,8 @@ static json_t *samples_chart(const struct interval_matrix *m)
         json_array_append_new(x, json_real((double)(i * m->length_ms) / 1000));
         json_array_append_new(y, json_real(samples_of(m, i)));
     }
-    return json_pack("{s:s, s:[s, s], s:[o, o]}", "title", "Samples an interval: how busy it was", "heads",
-                     "seconds", "samples", "columns", x, y);
+    return json_pack("{s:s, s:[s, s], s:[o, o]}", "title", "Samples per interval", "heads", "seconds",
+                     "samples", "columns", x, y);
 }
 
 /* The procedure that a stretch spends most in. */

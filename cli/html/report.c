@@ -67,6 +67,8 @@ static int write_page(const char *path, const json_t *page, struct cs_error *err
     return 0;
 }
 
+#define ADVISED_SHARE 0.05 /* least share of a procedure whose cause belongs to what to look at first */
+
 static void advise(json_t *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void advise(json_t *advice, const char *format, ...)
 {
@@ -111,6 +113,8 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     const json_t *details = json_object_get(page, "details");
     size_t said = 0;
     for (size_t i = 0; i < rows->n && said < 3; i++) {
+        if ((double)rows->row[i].samples[p->main_event] < ADVISED_SHARE * total)
+            break; /* hottest first: a cause there would change little */
         json_t *row = json_array_get(json_object_get(page, "rows"), i);
         const json_t *detail = json_array_get(
             details, (size_t)json_integer_value(json_array_get(row, json_array_size(row) - 3)));
@@ -128,9 +132,9 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
                lost == 1 ? " was" : "s were");
     json_object_set_new(page, "advice", advice);
     advise(advice,
-           "Shares have a sampling error: of %.0f sample%s, a procedure with 1 %% of them is known within "
-           "%.2f points.",
-           total, plural(total), total > 0 ? 100 * 2 * 0.0995 / __builtin_sqrt(total) : 0.0);
+           "Shares have a sampling error: of %.0f sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
+           "error.",
+           total, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,

@@ -7,11 +7,10 @@ const [pages, to] = process.argv.slice(2);
 const name = "checksum";
 const list = [
   ["page-wide-light", "index", "", 1400, "light", null], ["page-wide-dark", "index", `#p=${name}`, 1400, "dark", null],
-  ["page-narrow-light", "index", "", 400, "light", null], ["page-narrow-dark", "index", "", 400, "dark", null],
+  ["page-narrow-light", "index", "", 400, "light", null],
   ["page-print", "index", `#p=${name}`, 794, "light", "print"],
-  ["page-flame", "gcc", "", 1400, "light", "#flame"], ["page-flame-own", "gcc", "#c=own", 1400, "dark", "#flame"], ["page-flame-search", "gcc", "#s=alloc", 1400, "light", "#flame"],
-  ["page-difference", "gcc", "#d=1", 1400, "light", "#flame"], ["page-difference-narrow", "gcc", "#d=1", 400, "dark", "#flame"], ["page-tree", "gcc", "", 1400, "light", "#tree"],
-  ["page-threads", "index", "", 1400, "light", "#threads"], ["page-keys", "index", "keys", 1400, "light", "#keys"],
+  ["page-flame", "router", "", 1400, "light", "#flame"], ["page-flame-search", "router", "#s=match", 1400, "light", "#flame"], ["page-difference", "compared", "#d=1", 1400, "light", "#flame"],
+  ["page-keys", "index", "keys", 1400, "light", "#keys"],
   ["page-procedure-narrow", "join", "#p=join_orders", 400, "light", "#detail"],
 ];
 (async () => {
@@ -24,7 +23,7 @@ const list = [
     if (part === "print") await page.emulateMedia({ media: "print" });
     await page.evaluate(() => document.activeElement.blur());
     await page.waitForTimeout(300);
-    await page.addStyleTag({ content: "nav { position: static !important; } section:not(#summary) { padding: 4px 12px 12px; } #keys { box-shadow: none; }" });
+    await page.addStyleTag({ content: "nav { position: static !important; } #keys { box-shadow: none; }" + (part && part !== "print" ? " section:not(#summary) { padding: 4px 12px 12px; }" : "") });
     if (part === "print") await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) }); /* in one piece: no seam */
     const path = `${to}/${file}.png`;
     if (part && part !== "print") await page.locator(part).screenshot({ path });

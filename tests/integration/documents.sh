@@ -88,6 +88,10 @@ for page in pages:
                 complain("%s:%d" % (page, n), "nothing at", path)
         for words in re.findall(r"`(?:build/)?cyclescope ([^`]*)" if not code else r"^ *(?:\$ )?(?:build/)?cyclescope (.*)", line):
             command("%s:%d" % (page, n), words)
+shown = "".join(open(p, encoding="utf-8").read() for p in pages)
+for picture in glob.glob("docs/pictures/*.png"):
+    if os.path.basename(picture) not in shown:
+        complain(picture, "is in no page")
 version = re.search(r"^VERSION *:= *(\S+)", open("Makefile").read(), re.M)[1]
 for path, pattern in [("CHANGES.md", r"^## (\d\S*)$"), ("debian/changelog", r"^cyclescope \((\S+)\)"), ("scripts/portable/daemonset.yaml", r"cyclescope:(\d\S*)"),
                       ("docs/install.md", r"cyclescope[-_:](\d[\d.]*\d)"), ("docs/runbook.md", r"cyclescope[-_:](\d[\d.]*\d)")]:
