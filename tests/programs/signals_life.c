@@ -282,7 +282,7 @@ static void raw_fork(void)
     if (pid == 0) {
         struct cs_reader *reader;
         const int rc = cs_reader_open_pid((pid_t)syscall(SYS_getpid), &reader, why);
-        _exit(rc == -ENOENT && strstr(why, "forked") ? 0 : 1);
+        _exit(rc == -ENOENT && strstr(why, "parent's segment") ? 0 : 1);
     }
     waitpid(pid, &status, 0);
     CHECK(status == 0);
