@@ -8,7 +8,7 @@
  * any). */
 #include "sampler/driver/hot_table.h"
 #include "sampler/images/maps.h"
-#include "sampler/session/profiles.h"
+#include "sampler/placing/profiles.h"
 
 #include <errno.h>
 #include <glob.h>

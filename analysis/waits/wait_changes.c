@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SIGNIFICANT 0.01
-/* T at first (sampler/session/waits.c). More than 4,000 waits a second double it: then chance is more than what is said. */
+/* T at first (sampler/placing/waits.c). More than 4,000 waits a second double it: then chance is more than what is said. */
 #define KEPT_NS 4e6
 #define WAITS_COMPARED 8 /* of a row and run, at least, to tell runs' differences from chance */
 

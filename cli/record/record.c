@@ -6,8 +6,8 @@
 #include "cli/command/seconds.h"
 #include "cli/output/output.h"
 #include "sampler/daemon/settings.h"
+#include "sampler/placing/intervals.h"
 #include "sampler/sampler.h"
-#include "sampler/session/intervals.h"
 #include "store/base/cache.h"
 #include "store/kept_code.h"
 

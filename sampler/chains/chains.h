@@ -18,8 +18,8 @@
  *   unwind.bpf        ... its frames, one by one
  *
  * The handler unwinds with what it has: what it misses it asks for (a want), and the chain ends there by name. The
- * session answers wants in its next drain (session/chains.c). What was missed came with a copy of its stack, as
- * long as there was space, and is unwound there (session/stack_copies.c). Nothing waits for anything. One owner.
+ * session answers wants in its next drain (placing/chains.c). What was missed came with a copy of its stack, as
+ * long as there was space, and is unwound there (placing/stack_copies.c). Nothing waits for anything. One owner.
  */
 #ifndef CS_SAMPLER_CHAINS_CHAINS_H
 #define CS_SAMPLER_CHAINS_CHAINS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of chains that the kernel can't unwind yet: when that is so, and the top of the stack for later (session/stack_copies.c). */
+/* Of chains that the kernel can't unwind yet: when that is so, and the top of the stack for later (placing/stack_copies.c). */
 #ifndef CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
 #define CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
 

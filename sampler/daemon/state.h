@@ -12,8 +12,8 @@
 #include "sampler/daemon/due.h"
 #include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
+#include "sampler/placing/intervals.h"
 #include "sampler/sampler.h"
-#include "sampler/session/intervals.h"
 
 struct cs_daemon {
     const struct cs_daemon_start *start;

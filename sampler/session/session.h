@@ -9,42 +9,29 @@
  *   by_timers       a session without perf_event_open
  *   reopen          new periods for threads that inherited their events
  *   rate_control    the period, drawn anew from time to time, and the budget
- *   resolve         from an entry of the table to (image, offset)
- *   profiles        counts in memory on their way to the store
- *   image_tables    unwind tables of mapped images
- *   chains          answers what the handler asks for to unwind
- *   attributes      labels from what threads say that they work on
- *   stack_copies    chains that are made of copies of stacks
- *   held_rows       rows whose names may come later
- *   contexts        call chains in memory on their way to the store
  *   other_rights    processes that became somebody else's
- *   wait_tables     waits summed
- *   hook_frames     kernel frames between a tracepoint and our program on it
- *   wait_times      when the longest waits were
- *   waits           waits in memory on their way to the store
  *   hotplug         CPUs that come and go
  *   collect         a drain: records applied, entries placed and counted
  *   session         opens, polls, stops and closes
  *   merge           puts what is in memory into the store
- *   statistics      what a session tells about itself
- *   intervals       the time-resolved mode, beside a session */
+ *   statistics      what a session tells about itself */
 #ifndef CS_SAMPLER_SESSION_SESSION_H
 #define CS_SAMPLER_SESSION_SESSION_H
 
 #include "sampler/images/sideband.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
-#include "sampler/session/attributes.h"
-#include "sampler/session/chains.h"
-#include "sampler/session/contexts.h"
-#include "sampler/session/held_rows.h"
+#include "sampler/placing/attributes.h"
+#include "sampler/placing/chains.h"
+#include "sampler/placing/contexts.h"
+#include "sampler/placing/held_rows.h"
+#include "sampler/placing/profiles.h"
+#include "sampler/placing/resolve.h"
+#include "sampler/placing/stack_copies.h"
+#include "sampler/placing/waits.h"
 #include "sampler/session/open_events.h"
-#include "sampler/session/profiles.h"
 #include "sampler/session/rate_control.h"
 #include "sampler/session/remarks.h"
-#include "sampler/session/resolve.h"
-#include "sampler/session/stack_copies.h"
-#include "sampler/session/waits.h"
 
 struct cs_session_target { /* who is sampled, as config.target says */
     struct cs_waiting_command command;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sampler/session/intervals.h and store/coarsen.h: no sample is lost on the way into intervals, nor when they get
+/* sampler/placing/intervals.h and store/coarsen.h: no sample is lost on the way into intervals, nor when they get
  * longer. */
-#include "sampler/session/intervals.h"
+#include "sampler/placing/intervals.h"
 #include "store/coarsen.h"
 #include "tests/unit/each_profile.h"
 #include "tests/unit/tree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts on their way to the store, while more of them come. */
-#include "sampler/session/profiles.h"
+#include "sampler/placing/profiles.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

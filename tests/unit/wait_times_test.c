@@ -2,7 +2,7 @@
 /* Times of waits. When there are too many, the longest are kept and the others counted. From a store they become lines
  * that say what was, and "waiting" where nobody knows. */
 #include "analysis/waits/time_lines.h"
-#include "sampler/session/wait_times.h"
+#include "sampler/placing/wait_times.h"
 #include "store/table/wait_schemas.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/wait_tables.h"
+#include "sampler/placing/wait_tables.h"
 
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/waits/reasons.h"

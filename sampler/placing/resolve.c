@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Entries to images: user addresses by the maps of their process, the kernel's by its symbols, JIT code by
  * its names. A process whose records seem to be missing is looked up in /proc, once a drain. */
-#include "sampler/session/resolve.h"
+#include "sampler/placing/resolve.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 

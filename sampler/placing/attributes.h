@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A session that keeps samples separate by an attribute of OpenTelemetry's thread context: which processes are looked
  * at, and what label a row has. One owner. */
-#ifndef CS_SAMPLER_SESSION_ATTRIBUTES_H
-#define CS_SAMPLER_SESSION_ATTRIBUTES_H
+#ifndef CS_SAMPLER_PLACING_ATTRIBUTES_H
+#define CS_SAMPLER_PLACING_ATTRIBUTES_H
 
 #include "sampler/attributes/attributes.h"
 #include "sampler/driver/driver.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kernel frames between a tracepoint and our program on it. Their number depends on who else uses the tracepoint: the kernel
  * calls a single user directly, several through __traceiter_NAME. One owner. */
-#ifndef CS_SAMPLER_SESSION_HOOK_FRAMES_H
-#define CS_SAMPLER_SESSION_HOOK_FRAMES_H
+#ifndef CS_SAMPLER_PLACING_HOOK_FRAMES_H
+#define CS_SAMPLER_PLACING_HOOK_FRAMES_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/held_rows.h"
+#include "sampler/placing/held_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

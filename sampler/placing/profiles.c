@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts in memory, in open-addressed slots by (image, event, label). */
-#include "sampler/session/profiles.h"
+#include "sampler/placing/profiles.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/image_tables.h"
+#include "sampler/placing/image_tables.h"
 #include "image/unwind/child.h"
 #include "image/unwind/template.h"
 #include "store/base/array.h"

@@ -11,8 +11,8 @@
  *     config.placed = ... cs_intervals_add(intervals, placed, cs_sampler_event(sampler, placed->event))
  *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, sampler, &err);
  *     cs_intervals_close(intervals);      before cs_sampler_close: it points at the session's images */
-#ifndef CS_SAMPLER_SESSION_INTERVALS_H
-#define CS_SAMPLER_SESSION_INTERVALS_H
+#ifndef CS_SAMPLER_PLACING_INTERVALS_H
+#define CS_SAMPLER_PLACING_INTERVALS_H
 
 #include "sampler/sampler.h"
 

@@ -2,7 +2,7 @@
 /* Wants to answers. A process's list is made when one of its samples found none, and again whenever its mappings
  * change. Tables of images come with the process that is asked for as long as much memory is free, then one by
  * one. */
-#include "sampler/session/chains.h"
+#include "sampler/placing/chains.h"
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/base/array.h"

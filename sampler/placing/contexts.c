@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/contexts.h"
+#include "sampler/placing/contexts.h"
 
 #include "store/base/array.h"
 

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session knows about images, and how an entry of the table is placed on (image, offset) by it.
- * dcpi-1997 section 4.3. One owner; `maps` may be asked by other threads too. */
-#ifndef CS_SAMPLER_SESSION_RESOLVE_H
-#define CS_SAMPLER_SESSION_RESOLVE_H
+ * dcpi-1997 section 4.3. One owner; `maps` may be asked by other threads too.
+ *
+ * Files of this module:
+ *   resolve         from an entry of the table to (image, offset)
+ *   profiles        counts in memory on their way to the store
+ *   image_tables    unwind tables of mapped images
+ *   chains          answers what the handler asks for to unwind
+ *   attributes      labels from what threads say that they work on
+ *   stack_copies    chains that are made of copies of stacks
+ *   held_rows       rows whose names may come later
+ *   contexts        call chains in memory on their way to the store
+ *   wait_tables     waits summed
+ *   hook_frames     kernel frames between a tracepoint and our program on it
+ *   wait_times      when the longest waits were
+ *   waits           waits in memory on their way to the store
+ *   intervals       the time-resolved mode, beside a session */
+#ifndef CS_SAMPLER_PLACING_RESOLVE_H
+#define CS_SAMPLER_PLACING_RESOLVE_H
 
 #include "sampler/driver/driver.h"
 #include "sampler/dynamic/interpreted.h"

@@ -2,8 +2,8 @@
 /* Rows of processes that replace code by other code. They leave the kernel's table often, so that each is of one
  * method, but runtimes write names in pieces, late. These rows wait here as long as others do in the table. Bounded in
  * bytes: beyond the bound a row is placed at once. One owner. */
-#ifndef CS_SAMPLER_SESSION_HELD_ROWS_H
-#define CS_SAMPLER_SESSION_HELD_ROWS_H
+#ifndef CS_SAMPLER_PLACING_HELD_ROWS_H
+#define CS_SAMPLER_PLACING_HELD_ROWS_H
 
 #include "sampler/driver/driver.h"
 

@@ -2,12 +2,12 @@
 /* Samples that came with a copy of their stack instead of a chain. They are unwound here by the kernel's rows, as soon
  * as those are known. Most are of a program's first moments, of which the kernel knows nothing yet. Waits for tables
  * that are being made; bounded in bytes and time. One owner. */
-#ifndef CS_SAMPLER_SESSION_STACK_COPIES_H
-#define CS_SAMPLER_SESSION_STACK_COPIES_H
+#ifndef CS_SAMPLER_PLACING_STACK_COPIES_H
+#define CS_SAMPLER_PLACING_STACK_COPIES_H
 
 #include "sampler/driver/driver.h"
-#include "sampler/session/image_tables.h"
-#include "sampler/session/resolve.h"
+#include "sampler/placing/image_tables.h"
+#include "sampler/placing/resolve.h"
 
 struct cs_stack_copies;
 

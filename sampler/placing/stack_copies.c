@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/stack_copies.h"
+#include "sampler/placing/stack_copies.h"
 #include "image/unwind/step.h"
 #include "store/base/array.h"
 

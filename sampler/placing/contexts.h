@@ -4,12 +4,12 @@
  *
  * Invariant: a chain that was added is in memory or in the store, never in both or neither. A tree is dropped by its
  * own successful merge only. Bounded: a tree that grows beyond CS_SESSION_CONTEXTS_NODES is folded. One owner. */
-#ifndef CS_SAMPLER_SESSION_CONTEXTS_H
-#define CS_SAMPLER_SESSION_CONTEXTS_H
+#ifndef CS_SAMPLER_PLACING_CONTEXTS_H
+#define CS_SAMPLER_PLACING_CONTEXTS_H
 
+#include "sampler/placing/profiles.h"
+#include "sampler/placing/resolve.h"
 #include "sampler/sampler.h"
-#include "sampler/session/profiles.h"
-#include "sampler/session/resolve.h"
 #include "store/contexts.h"
 
 #define CS_SESSION_CONTEXTS_NODES (2 * CS_CONTEXTS_NODES_MAX)

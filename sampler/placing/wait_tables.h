@@ -2,10 +2,10 @@
 /* Waits summed: tables of waits, threads' totals and blame for each label, on their way to the store.
  *
  * Bounded: rows of a table beyond CS_SESSION_WAIT_ROWS lose their object and waker first (their time stays). One owner. */
-#ifndef CS_SAMPLER_SESSION_WAIT_TABLES_H
-#define CS_SAMPLER_SESSION_WAIT_TABLES_H
+#ifndef CS_SAMPLER_PLACING_WAIT_TABLES_H
+#define CS_SAMPLER_PLACING_WAIT_TABLES_H
 
-#include "sampler/session/profiles.h"
+#include "sampler/placing/profiles.h"
 #include "sampler/waits/blame.h"
 #include "sampler/waits/thread_rows.h"
 #include "store/store.h"

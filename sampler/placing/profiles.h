@@ -3,8 +3,8 @@
  *
  * Invariant: what was added is in memory or in the store, never in both or neither. A profile's table is
  * dropped by its own successful merge only. One owner. */
-#ifndef CS_SAMPLER_SESSION_PROFILES_H
-#define CS_SAMPLER_SESSION_PROFILES_H
+#ifndef CS_SAMPLER_PLACING_PROFILES_H
+#define CS_SAMPLER_PLACING_PROFILES_H
 
 #include "sampler/images/images.h"
 #include "sampler/perf/events.h"

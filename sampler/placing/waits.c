@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/waits.h"
+#include "sampler/placing/waits.h"
 
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
-#include "sampler/session/hook_frames.h"
-#include "sampler/session/wait_tables.h"
-#include "sampler/session/wait_times.h"
+#include "sampler/placing/hook_frames.h"
+#include "sampler/placing/wait_tables.h"
+#include "sampler/placing/wait_times.h"
 #include "sampler/waits/blame.h"
 #include "sampler/waits/objects.h"
 #include "sampler/waits/record_rate.h"

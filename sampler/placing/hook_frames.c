@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/hook_frames.h"
+#include "sampler/placing/hook_frames.h"
 
 #include "sampler/images/kernel_symbol.h"
 

@@ -3,11 +3,11 @@
  * (wait_times.h).
  *
  * Invariant: what was taken is in memory or in the store, as with profiles. Bounded. One owner. */
-#ifndef CS_SAMPLER_SESSION_WAITS_H
-#define CS_SAMPLER_SESSION_WAITS_H
+#ifndef CS_SAMPLER_PLACING_WAITS_H
+#define CS_SAMPLER_PLACING_WAITS_H
 
-#include "sampler/session/contexts.h"
-#include "sampler/session/stack_copies.h"
+#include "sampler/placing/contexts.h"
+#include "sampler/placing/stack_copies.h"
 #include "sampler/waits/waits.h"
 
 struct cs_session_waits;

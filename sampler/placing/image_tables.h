@@ -3,8 +3,8 @@
  * (stack_copies.c). They come from the cache or from a child process without rights (image/unwind/child.h). A small
  * file's come mostly at once, a large one's later. What wasn't used for longest goes, when they take more than some
  * megabytes. One owner. */
-#ifndef CS_SAMPLER_SESSION_IMAGE_TABLES_H
-#define CS_SAMPLER_SESSION_IMAGE_TABLES_H
+#ifndef CS_SAMPLER_PLACING_IMAGE_TABLES_H
+#define CS_SAMPLER_PLACING_IMAGE_TABLES_H
 
 #include "image/unwind/unwind.h"
 #include "sampler/images/images.h"

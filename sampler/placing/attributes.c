@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/attributes.h"
+#include "sampler/placing/attributes.h"
 #include "sampler/attributes/attribute_places.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "store/base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/wait_times.h"
+#include "sampler/placing/wait_times.h"
 
 #include "store/base/array.h"
 #include "store/contexts.h"

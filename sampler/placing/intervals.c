@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/session/intervals.h"
+#include "sampler/placing/intervals.h"
 
 #include "store/coarsen.h"
 

@@ -5,10 +5,10 @@
  *
  * Bounded in waits and in threads: a longer wait takes the place of the shortest. What was left out is counted. One
  * owner. */
-#ifndef CS_SAMPLER_SESSION_WAIT_TIMES_H
-#define CS_SAMPLER_SESSION_WAIT_TIMES_H
+#ifndef CS_SAMPLER_PLACING_WAIT_TIMES_H
+#define CS_SAMPLER_PLACING_WAIT_TIMES_H
 
-#include "sampler/session/profiles.h"
+#include "sampler/placing/profiles.h"
 #include "store/store.h"
 
 struct cs_session_wait_times;

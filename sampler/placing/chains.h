@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers what the handler asks for to unwind: mappings of processes, unwind tables of images. One owner. */
-#ifndef CS_SAMPLER_SESSION_CHAINS_H
-#define CS_SAMPLER_SESSION_CHAINS_H
+#ifndef CS_SAMPLER_PLACING_CHAINS_H
+#define CS_SAMPLER_PLACING_CHAINS_H
 
 #include "sampler/chains/chains.h"
 #include "sampler/driver/driver.h"
-#include "sampler/session/image_tables.h"
-#include "sampler/session/resolve.h"
+#include "sampler/placing/image_tables.h"
+#include "sampler/placing/resolve.h"
 
 struct cs_session_chains;
 
