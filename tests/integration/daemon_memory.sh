@@ -16,12 +16,12 @@ fail() { echo "not ok: $*"; exit 1; }
 d() { "$CYCLESCOPE" daemon "$@" --socket "$work/run/control"; }
 status() { d status --json | sed -n 's/^.*"'"$1"'": *\([0-9.]*\).*$/\1/p'; }
 
-d start -o "$work/store" -F 500 --memory 28M --remarks "$work/log"
+d start -o "$work/store" -F 500 --memory 25M --remarks "$work/log"
 for _ in $(seq 40); do # looked at once a second
     [ "$(status uptime_s | cut -d. -f1)" -lt 6 ] || break
     sleep 0.5
 done
-[ "$(status memory_bytes)" -gt 28000000 ] || { echo "with all libraries it has less than 28 MB here"; exit 77; }
+[ "$(status memory_bytes)" -gt 25000000 ] || { echo "with all libraries it has less than 25 MB here"; exit 77; }
 [ "$(status sessions)" = 1 ] || fail "its session started anew though little is its own: $(cat "$work/log")"
 
 d stop >/dev/null
