@@ -224,8 +224,10 @@ static void an_exec_in_the_middle_is_seen(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "works"))
+    if (argc == 2 && !strcmp(argv[1], "works")) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a thread that execs has none */
         loops_of_ten();
+    }
     orders = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_right_that_changes_ends_it),
