@@ -65,7 +65,7 @@ for wrong in "-a --seconds 1" "--driver timers -p $$ --seconds 1"; do
     # shellcheck disable=SC2086
     if denied "$cs" record -o "$work/free/x" $wrong 2>"$work/err"; then echo "record $wrong should fail"; exit 1; fi
     cat "$work/err"
-    grep -qE 'record -- COMMAND, by its own timers|timers are of a command' "$work/err"
+    grep -qE 'record -- COMMAND, which has its own timers|timers are of a command' "$work/err"
     [ "$(grep -c . "$work/err")" -le 2 ]
 done
 # 5. A program under a strict filter of system calls lives, however the filter came on.
