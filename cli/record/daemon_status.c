@@ -82,9 +82,9 @@ static void put_line(struct output *out, const char *key, const char *value)
     if (!line)
         return;
     if (line->factor == 0)
-        output_line(out, "%-28s %s", line->head, value);
+        output_line(out, "%-32s %s", line->head, value);
     else
-        output_line(out, "%-28s %.*f%s", line->head, line->digits, line->factor * strtod(value, NULL),
+        output_line(out, "%-32s %.*f%s", line->head, line->digits, line->factor * strtod(value, NULL),
                     line->unit);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The daemon's bound of memory counts what is its own: not the libraries that it shares with others, nor cached tables, which a new
-# session would map again (and again). What is its own is bounded: then the session starts again.
+# session would map again (and again). What is its own stays below the bound, whatever a program names.
 set -eu
 [ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
 [ -z "${CS_SANITIZED:-}" ] || { echo "a sanitizer's memory is the daemon's own"; exit 77; }
