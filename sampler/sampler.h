@@ -124,6 +124,7 @@ struct cs_sampler_statistics {
     uint64_t map_records_lost; /* MMAP, FORK, ... records lost: some images may have been missed */
     uint64_t mappings_cut;     /* more than are remembered: of one process, or of all */
     uint64_t images_cut;       /* mappings of files that are more than are remembered */
+    uint64_t interpreters_cut; /* files with an interpreter that are more than are followed */
     uint64_t unanswered; /* reads of memory and files that nobody served in time (store/base/foreign.h) */
     uint64_t image_conflicts;   /* images with another one's build-id and another owner: kept apart */
     uint64_t jit_cut;           /* processes that named more JIT code than is remembered */

@@ -42,6 +42,7 @@ static const struct shown {
     {"map_records_lost", "mapping records lost", "", 1, 0},
     {"mappings_cut", "mappings beyond the limit", "", 1, 0},
     {"images_cut", "files beyond the limit", "", 1, 0},
+    {"interpreters_cut", "interpreters beyond the limit", "", 1, 0},
     {"unanswered", "reads without an answer", "", 1, 0},
     {"image_conflicts", "images with a false build-id", "", 1, 0},
     {"jit_cut", "processes, JIT names cut", "", 1, 0},

@@ -9,6 +9,7 @@
 #define LEAN 0.75
 #define DAY_S 86400.0
 #define PRESSED 0.85 /* of the bound of memory */
+#define FULL_AFTER_NS 60000000000ULL
 #define NEAR 0.95
 #define NAMES 0.25
 #define GROWN 0.05 /* of the bound, that a new session gives back */
@@ -87,4 +88,9 @@ enum cs_memory_state cs_memory_state(double bytes_max, uint64_t bytes, uint64_t 
 uint64_t cs_memory_jit_bytes(double bytes_max)
 {
     return (uint64_t)(NAMES * bytes_max);
+}
+
+bool cs_session_is_full(uint64_t age_ns, uint64_t images_cut, uint64_t interpreters_cut)
+{
+    return age_ns >= FULL_AFTER_NS && (images_cut > 0 || interpreters_cut > 0);
 }

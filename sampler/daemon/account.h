@@ -67,4 +67,7 @@ enum cs_memory_state {
 enum cs_memory_state cs_memory_state(double bytes_max, uint64_t bytes, uint64_t may_come, uint64_t at_begin);
 uint64_t cs_memory_jit_bytes(double bytes_max);
 
+/* A session that has left something out, and is a minute old, ends: the next one has the numbers of what is gone. */
+bool cs_session_is_full(uint64_t age_ns, uint64_t images_cut, uint64_t interpreters_cut);
+
 #endif

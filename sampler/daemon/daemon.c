@@ -19,7 +19,6 @@
 #define SECOND_NS 1000000000ull
 #define POLL_MS 1000 /* own CPU share is looked at as often */
 #define MEMORY_EVERY_NS (SECOND_NS / 10)
-#define FORGET_EVERY_NS (60 * SECOND_NS)
 #define GC_EVERY_NS (3600 * SECOND_NS)
 #define LARGE_BLOCK_BYTES (128 << 10) /* has its own pages */
 #define CONFIG_BYTES_MAX 65536
@@ -225,18 +224,19 @@ static bool pressed(struct cs_daemon *daemon, uint64_t now)
     return true;
 }
 
-/* A session remembers all images that it met, up to a bound; the next one begins without. */
+/* A session remembers all images and interpreters that it met, up to a bound; the next one begins without. */
 static void forget_images(struct cs_daemon *daemon, uint64_t now)
 {
     struct cs_sampler_statistics s;
-    if (!daemon->sampler || now - daemon->session_began_ns < FORGET_EVERY_NS)
+    if (!daemon->sampler)
         return;
     cs_sampler_statistics(daemon->sampler, &s);
-    if (s.images_cut == 0)
+    if (!cs_session_is_full(now - daemon->session_began_ns, s.images_cut, s.interpreters_cut))
         return;
     cs_daemon_notify(&daemon->log,
-                     "more executable files than are remembered (%llu mappings): the session starts again",
-                     (unsigned long long)s.images_cut);
+                     "more executable files than are remembered (%llu mappings, %llu interpreters): the "
+                     "session starts again",
+                     (unsigned long long)s.images_cut, (unsigned long long)s.interpreters_cut);
     cs_daemon_session_close(daemon);
 }
 

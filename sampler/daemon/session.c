@@ -134,6 +134,7 @@ void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics
     out->map_records_lost += before->map_records_lost;
     out->mappings_cut += before->mappings_cut;
     out->images_cut += before->images_cut;
+    out->interpreters_cut += before->interpreters_cut;
     out->image_conflicts += before->image_conflicts;
     out->jit_cut += before->jit_cut;
     out->entries += before->entries;

@@ -141,6 +141,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "map_records_lost %" PRIu64 "\n", s.map_records_lost);
     put(&lines, "mappings_cut %" PRIu64 "\n", s.mappings_cut);
     put(&lines, "images_cut %" PRIu64 "\n", s.images_cut);
+    put(&lines, "interpreters_cut %" PRIu64 "\n", s.interpreters_cut);
     put(&lines, "unanswered %" PRIu64 "\n", s.unanswered);
     put(&lines, "image_conflicts %" PRIu64 "\n", s.image_conflicts);
     put(&lines, "jit_cut %" PRIu64 "\n", s.jit_cut);

@@ -29,6 +29,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         .map_records_lost = cs_sideband_lost(s->sideband),
         .mappings_cut = cs_maps_cut(s->places.maps),
         .images_cut = cs_images_cut(s->places.images),
+        .interpreters_cut = s->places.interpreted ? cs_interpreted_cut(s->places.interpreted) : 0,
         .unanswered = cs_foreign_unanswered(),
         .image_conflicts = cs_images_conflicts(s->places.images, latest),
         .jit_cut = s->places.jit ? cs_jit_cut(s->places.jit) : 0,

@@ -224,6 +224,16 @@ static void memory_stays_within_its_bound_whenever_a_program_names_all_of_its_co
     assert_int_equal(cs_memory_state(bound, 31000000, 0, 30500000), CS_MEMORY_PRESSED);
 }
 
+static void a_session_that_left_something_out_ends_after_a_minute(void **state)
+{
+    (void)state;
+    const uint64_t minute = 60000000000ull;
+    assert_false(cs_session_is_full(100 * minute, 0, 0));
+    assert_false(cs_session_is_full(minute - 1, 7, 7));
+    assert_true(cs_session_is_full(minute, 1, 0));
+    assert_true(cs_session_is_full(minute, 0, 1));
+}
+
 static void what_keeps_its_budget_never_rests_and_saves_for_a_merge(void **unused)
 {
     (void)unused;
@@ -298,6 +308,7 @@ int main(void)
         cmocka_unit_test(epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest),
         cmocka_unit_test(what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for),
         cmocka_unit_test(memory_stays_within_its_bound_whenever_a_program_names_all_of_its_code),
+        cmocka_unit_test(a_session_that_left_something_out_ends_after_a_minute),
         cmocka_unit_test(what_keeps_its_budget_never_rests_and_saves_for_a_merge),
         cmocka_unit_test(a_day_on_disk_is_bounded_over_all_its_epochs),
         cmocka_unit_test(a_sentence_is_the_same_whatever_its_numbers),
