@@ -53,8 +53,8 @@ static void say_counted(const struct cs_culprit_stall *stall, struct cs_culprit_
 static void bound_by_events(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
                             struct cs_culprit_suspect *s, struct cs_culprit_classification *v)
 {
-    double most = cs_counted_cycles_most(stall, s->cause, machine), gap = s->expected - most;
-    double likely = cs_counted_cycles_likely(stall, s->cause, machine);
+    double most = cs_counted_cycles_most(stall, (int)s->cause, machine), gap = s->expected - most;
+    double likely = cs_counted_cycles_likely(stall, (int)s->cause, machine);
     if (!isinf(likely) && !s->observed) {
         s->expected = likely;
         s->counted = true;

@@ -171,13 +171,13 @@ static int begin(void)
 }
 
 struct message {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
     char byte;
     struct iovec part;
     struct msghdr head;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control; /* last: a cmsghdr has no length of its own */
 };
 
 static void prepare(struct message *m)

@@ -208,13 +208,13 @@ RAW void cs_foreign_work(struct cs_foreign_question *q, int fd)
 
 /* A message: one byte, and room for one descriptor. */
 struct message {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
     char byte;
     struct iovec part;
     struct msghdr all;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control; /* last: a cmsghdr has no length of its own */
 };
 
 RAW static void prepare(struct message *m, long fd)
