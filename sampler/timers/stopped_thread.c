@@ -49,7 +49,7 @@ bool stopped_thread_note(struct stopped_thread *s, pid_t tid, int memory)
     ssize_t n = memory >= 0 ? cs_foreign_read(memory, s->from - BELOW_SP, s->stack, sizeof s->stack) : 0;
     if (n > 0)
         s->from -= BELOW_SP;
-    else if (memory >= 0 && BELOW_SP) /* the stack's first page, and no other is below it */
+    else if (memory >= 0 && BELOW_SP > 0) /* the stack's first page, and no other is below it */
         n = cs_foreign_read(memory, s->from, s->stack, sizeof s->stack);
     s->n = n > 0 ? (size_t)n : 0;
     return true;

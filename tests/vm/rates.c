@@ -69,7 +69,8 @@ static void known_work_has_its_rate(void)
         bins += sink->rates[1][i] > rounds / 100;
     expect_ratio("known-work-instructions-a-million-cycles", instructions_a_cycle(sink));
     double each = (double)sink->whole_run.events[1] / (double)sink->whole_run.kept;
-    expect_instructions("known-work-instructions-an-interval", 2.0 * turns, each, 400);
+    /* A reading executes some 240 of its own on x86-64, 400 on RISC-V. */
+    expect_instructions("known-work-instructions-an-interval", 2.0 * turns, each, 500);
     report("known-work-intervals-kept", 0.9 * rounds, rounds, (double)sink->tally.intervals[CS_DTE_KEPT]);
     if (exact())
         report("known-work-rate-bins-in-use", 1, 4, (double)bins);
