@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The beginnings of all files of an epoch, in one piece: small files whole, of others the head. Made by a walk; that of
  * an epoch whose writer has closed it is kept in EPOCH/.catalog, so that 500 files are one read. A folder's time of
- * change shows whether it is as it was. The kept piece is used folder by folder, and may be deleted. Whoever takes an
- * epoch's lock removes it first, so that no change within one tick of the clock is missed. For store/ only.
+ * change shows whether it is as it was. The kept piece is used folder by folder, and may be deleted. The code that takes
+ * an epoch's lock removes it first, so that no change within one tick of the clock is missed. For store/ only.
  *
  * In EPOCH/.catalog: "CSCT", u8 1, u64 XXH64 of what follows, then for each image, ascending by id:
  *     u32 bytes of what follows | text id | u64 time of change, ns | u8 has image.names | file image.meta

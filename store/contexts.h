@@ -14,7 +14,7 @@
  *
  * **Offsets.** The innermost frame and one that a signal or an interrupt stopped: where the thread was. A frame that
  * called: an address within the call instruction (return address less one), so that name and line are the call's
- * own. Whoever writes a profile subtracts, because only an unwinder knows a signal frame. A method that is known by
+ * own. The writer of a profile subtracts, because only an unwinder knows a signal frame. A method that is known by
  * its name alone (JIT, interpreter: "JIT" in FORMAT.md) has the name's offset. Kernel and user: no difference.
  *
  * Invariants: node 0 is the root, which is no frame. A parent's number is below its children's. A child is unique by

@@ -18,8 +18,8 @@
  * TracyPlotConfig, TracyMessage, TracyLogString, TracyAppInfo. So are TracyAlloc and TracyFree, LockMark, LockableName,
  * TracyCLock and TracyCSharedLock, TracyParameter, TracyFiber, TracyBeginSamplingProfiling. Not there: the headers for
  * graphics (TracyVulkan.hpp and so on) and for Lua, and names of namespace tracy that aren't in the manual. The
- * functions that macros of TracyC.h call aren't there either. TRACY_ENABLE need not be defined: who wants nothing
- * leaves this header out.
+ * functions that macros of TracyC.h call aren't there either. TRACY_ENABLE need not be defined: to have no
+ * zones, leave this header out.
  *
  * Plots and named frames take a word of the thread's line each, of which there are some ten: see cyclescope.h. */
 #ifndef CYCLESCOPE_TRACY_H

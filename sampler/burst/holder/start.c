@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Entry of the burst runner: it takes a stack of its own and starts the replayer. Then come a command, a burst, an
- * answer, until the profiler closes the socket. Between bursts both give back what only they need. Whoever of the
- * three dies, the others see it. */
+ * answer, until the profiler closes the socket. Between bursts both give back what only they need. If one of
+ * the three dies, the others see it. */
 #include "sampler/burst/holder/replayer_process.h"
 #include "sampler/burst/holder/stop_thread.h"
 #include "sampler/burst/replayer/replayer.h"

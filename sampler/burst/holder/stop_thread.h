@@ -2,7 +2,7 @@
 /* The process that stops a thread without its noticing, reads its memory and times it. It has the profiler's rights
  * and never runs foreign code; what it reads of the replayer's it copies once and bounds.
  *
- * Whoever dies: the kernel lets a thread go whose holder dies, and kills the replayer. A replayer that is late is
+ * If a process dies: the kernel lets a thread go whose holder dies, and kills the replayer. A replayer that is late is
  * killed, and the thread let go.
  *
  * A file calls only files above it.

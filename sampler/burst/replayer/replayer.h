@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process that runs the target's code over copies of its pages, and has no rights. It runs as the user of the
  * target or nobody, without capabilities and without root's groups. Its only files are the target's memory and its list
- * of pages, to be read. It has the few system calls that give_up_rights.c allows. Whoever takes it over has what the
- * target had anyway.
+ * of pages, to be read. It has the few system calls that give_up_rights.c allows. An attacker who takes it over has
+ * what the target had anyway.
  *
  * The code is run by translator/, what it left is read by trace/. A file calls only files above it.
  *
