@@ -62,6 +62,15 @@ void cs_sink_total(struct cs_sink *s)
         s->whole_run.squares[i] += rows.squares[i];
 }
 
+void cs_sink_interval_probe(struct cs_sink *s, uint64_t starts, unsigned changed)
+{
+    for (unsigned t = 0; t < s->n_tags; t++) {
+        s->current[t]->probes++;
+        s->current[t]->probe_changes += changed >> t & 1;
+        s->current[t]->probe_cycles += starts;
+    }
+}
+
 void cs_sink_interval_ratios(struct cs_sink *s, const struct cs_sink_interval *i)
 {
     for (unsigned r = 0; r < s->n_ratios; r++) {
