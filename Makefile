@@ -138,7 +138,7 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST) | sort -u
 
 .PHONY: demo
-demo: $(PROGRAM) $(BUILD)/signals/examples/phases ## install, build, profile a real program with both mechanisms, show the result (about a minute)
+demo: $(PROGRAM) $(BUILD)/signals/examples/phases ## install, build, show a slow line, its cause, a repair and its gain, then the observer (about a minute)
 	@BUILD=$(BUILD) scripts/demo
 
 .PHONY: sanitize sanitize-ci asan ubsan tsan

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernels of known cause share: a clock to stop by, random numbers, memory on small or huge pages. A
- * kernel is a program `NAME [SECONDS [VARIANT]]` that repeats its loop nest until the time is over and prints
- * "NAME: visits=<inner iterations> seconds=<CPU seconds>". VARIANT 1 is the same loop without the cause, for
- * the timing that proves the cause (kernels.txt). */
+ * kernel is a program `NAME [SECONDS | TURNSx [VARIANT]]` that repeats its loop nest until the time is over, or
+ * that many times ("300x"). It prints "NAME: visits=<inner iterations> seconds=<CPU seconds>". VARIANT 1 is the
+ * same loop without the cause, for the timing that proves the cause (kernels.txt). */
 #ifndef KERNEL_H
 #define KERNEL_H
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -45,16 +46,19 @@ static inline void *memory(size_t bytes, int huge)
     return p;
 }
 
-/* Runs `turn(argument)`, which returns inner iterations, until the time is over. */
+/* Runs `turn(argument)`, which returns inner iterations, until the time or the turns are over. */
 static inline int run_kernel(const char *name, int argc, char **argv, uint64_t (*turn)(void *),
                              void *argument)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 3, start = cpu_seconds(), now;
+    double limit = argc > 1 ? atof(argv[1]) : 3, start = cpu_seconds(), now;
+    int by_turns = argc > 1 && strchr(argv[1], 'x');
     uint64_t visits = 0;
-    do {
+    for (double turns = 1;; turns++) {
         visits += turn(argument);
         now = cpu_seconds();
-    } while (now - start < seconds);
+        if ((by_turns ? turns : now - start) >= limit)
+            break;
+    }
     printf("%s: visits=%llu seconds=%.6f\n", name, (unsigned long long)visits, now - start);
     return 0;
 }

@@ -2,6 +2,7 @@
 /* The Trace Event format (JSON object form). Each stretch with one value of a tag is a complete event ("X"); each tag
  * has its track. Counters' rates ("C") are over stretches of at least COUNTER_US. A gap in the log, or a target that
  * wasn't running, ends a stretch. Times are microseconds since the log's start. */
+#include "cli/command/figures.h"
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
 #include "observer/log/log.h"
@@ -113,8 +114,8 @@ static void end_counters(struct tracing *t, const struct cs_sample *s)
         fprintf(t->to, ",\n{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":%.3f,\"cat\":\"counter\",\"name\":",
                 t->head->pid, began_us);
         cs_json_string(t->to, t->head->counters[c]);
-        fprintf(t->to, ",\"args\":{\"per us\":%.6g}}",
-                (double)(s->counters[c] - t->counted.counters[c]) / length_us);
+        fprintf(t->to, ",\"args\":{\"per us\":%s}}",
+                figure((double)(s->counters[c] - t->counted.counters[c]) / length_us, 6).text);
     }
     t->counting = false;
 }

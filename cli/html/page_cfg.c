@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's control-flow graphs. graphviz's library lays them out as SVG without colours. The page's style table has
  * the colours (light and dark) by class: of nodes (h0…h5, heat) and edges (e0…e5, flow). */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
@@ -44,22 +45,14 @@ static void put_lines(FILE *to, struct cs_image_code *code, const struct cs_basi
         fprintf(to, "line %u\\l", first.line);
 }
 
-/* "3790", not "3.79e+03": relative numbers of executions are read as sizes. */
-static const char *amount(double x, char text[24])
-{
-    snprintf(text, 24, x >= 10 && x < 1e7 ? "%.0f" : "%.3g", x);
-    return text;
-}
-
 static void put_block(FILE *to, struct drawn *d, uint32_t i)
 {
-    char times[24];
     const struct cs_basic_block *b = &d->cfg->blocks[i];
     double share = d->samples > 0 ? d->f.samples[i] / d->samples : 0;
     fprintf(to, "b%u [id=\"b%" PRIx64 "\",class=\"h%d\",label=\"%" PRIx64 "  %u instr.\\l", i, b->start,
             step_of(share * 2), b->start, b->n_insns);
     put_lines(to, d->ev->code, b);
-    fprintf(to, "%.1f %%   x %s%s\\l\"];\n", 100 * share, amount(d->f.block[i], times),
+    fprintf(to, "%.1f %%   x %s%s\\l\"];\n", 100 * share, figure(d->f.block[i], 3).text,
             d->f.block_confidence[i] == CS_CONFIDENCE_LOW ? " ?" : "");
 }
 
@@ -80,7 +73,7 @@ static bool shown_edge(const struct drawn *d, const struct cs_cfg_edge *edge)
 static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
 {
     const struct cs_cfg_edge *edge = &d->cfg->edges[e];
-    char from[16] = "entry", into[16] = "exit", times[24];
+    char from[16] = "entry", into[16] = "exit";
     double flow = d->most > 0 ? d->f.edge[e] / d->most : 0;
     if (!shown_edge(d, edge))
         return;
@@ -89,7 +82,7 @@ static void put_edge(FILE *to, const struct drawn *d, uint32_t e)
     if (edge->to < d->cfg->n_blocks)
         snprintf(into, sizeof into, "b%u", edge->to);
     fprintf(to, "%s -> %s [class=\"e%d\",penwidth=%.1f,label=\" %s\"];\n", from, into, step_of(sqrt(flow)),
-            0.7 + 3 * sqrt(flow), amount(d->f.edge[e], times));
+            0.7 + 3 * sqrt(flow), figure(d->f.edge[e], 3).text);
 }
 
 static char *render(struct drawn *d)

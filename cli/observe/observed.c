@@ -260,8 +260,8 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         output_note(
             out,
             "%s has more values than the %d rows kept. Those with most time are shown; a row may lack up to "
-            "%.2g %% of the time.",
-            o->tags[tag], CS_TAG_ROWS - 1, 100 * (double)tags->most_lost / total);
+            "%s %% of the time.",
+            o->tags[tag], CS_TAG_ROWS - 1, figure(100 * (double)tags->most_lost / total, 2).text);
 }
 
 static double rate_edge(unsigned bin)

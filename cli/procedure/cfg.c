@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cfg: the control-flow graph of a procedure, its blocks with samples and frequencies. dcpi-1997 figure 3's
  * relative. */
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
@@ -119,8 +120,8 @@ static void draw_block(FILE *to, struct view *v, uint32_t i, double hottest)
     const struct cs_basic_block *b = &cfg->blocks[i];
     char text[256];
     double heat = hottest > 0 ? v->f.samples[i] / hottest : 0;
-    fprintf(to, "  b%u [label=\"%" PRIx64 "  x %.3g (%s)  samples %.0f\\l", i, b->start, v->f.block[i],
-            cs_confidence_name(v->f.block_confidence[i]), v->f.samples[i]);
+    fprintf(to, "  b%u [label=\"%" PRIx64 "  x %s (%s)  samples %.0f\\l", i, b->start,
+            figure(v->f.block[i], 3).text, cs_confidence_name(v->f.block_confidence[i]), v->f.samples[i]);
     for (uint32_t k = 0; k < b->n_insns; k++) {
         const struct cs_cfg_instruction *insn = &cfg->insns[b->first_insn + k];
         size_t capacity;
@@ -171,7 +172,7 @@ static void draw(FILE *to, struct view *v)
             snprintf(from, sizeof from, "b%u", edge->from);
         if (edge->to < cfg->n_blocks)
             snprintf(into, sizeof into, "b%u", edge->to);
-        fprintf(to, "  %s -> %s [label=\"%.3g\",penwidth=%.2f%s];\n", from, into, v->f.edge[e],
+        fprintf(to, "  %s -> %s [label=\"%s\",penwidth=%.2f%s];\n", from, into, figure(v->f.edge[e], 3).text,
                 0.5 + (most > 0 ? 4 * sqrt(v->f.edge[e] / most) : 0),
                 edge->kind == CS_CFG_EDGE_TABLE || edge->kind == CS_CFG_EDGE_OBSERVED ? ",style=dashed" : "");
     }

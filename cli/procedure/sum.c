@@ -347,10 +347,13 @@ static int run(const struct parsed *args)
                         "Too few bursts saw %u of %u procedure%s of this recording and %u of %u of the other "
                         "to name a cause. A difference in causes may come from that.",
                         t.n_thin, t.n_procedures, plural(t.n_procedures), other.n_thin, other.n_procedures);
-        if (against)
+        if (against) {
             summary_compare(out, &t.all, t.ms_a_sample, &other.all, other.ms_a_sample);
-        else
+            if (t.n_hot)
+                output_next(out, args, "next:", "calc", t.hot[0].name, "");
+        } else {
             sum_print(args, out, &t);
+        }
         rc = output_close(out);
     } else {
         rc = failed(&err);

@@ -13,7 +13,7 @@
 
 #define ROWS_SHOWN 10
 
-static const struct column *columns_for(const struct comparison *c, bool lines, bool threads)
+static const struct column *columns_for(const struct comparison *c, const char *by)
 {
     static struct column columns[] = {
         {.key = "a", .head = "A", .kind = COLUMN_NUMBER, .digits = 3},
@@ -30,9 +30,10 @@ static const struct column *columns_for(const struct comparison *c, bool lines, 
     };
     columns[0].head = c->shares ? "A %" : c->time ? "A s" : "A";
     columns[1].head = c->shares ? "B %" : c->time ? "B s" : "B";
-    columns[5].head = threads ? "thread" : "procedure";
+    bool threads = strcmp(by, "thread") == 0;
+    columns[5].head = threads ? "thread" : strcmp(by, "image") == 0 ? NULL : "procedure";
     columns[7].head = threads ? NULL : "image";
-    columns[6].head = lines ? "source line" : NULL;
+    columns[6].head = strcmp(by, "line") == 0 ? "source line" : NULL;
     return columns;
 }
 
@@ -113,12 +114,10 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     double scale = c->time && strcmp(runs->unit, "ns") == 0 ? 1e-9 : 1;
     if (c->time && scale == 1 && text)
         output_line(out, "costs in %s", *runs->unit ? runs->unit : "events");
-    const char *by_text = option(args, "by");
-    bool lines = by_text && strcmp(by_text, "line") == 0;
+    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
     struct table *table = NULL;
     if (!text || all || c->n_significant) {
-        table =
-            output_table(out, "rows", columns_for(c, lines, by_text && strcmp(by_text, "thread") == 0), 11);
+        table = output_table(out, "rows", columns_for(c, by), 11);
         table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
     }
     char name[1024], brief[1024];
@@ -141,6 +140,9 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     }
     if (table)
         output_line(out, "%s", "");
+    const char *slow = NULL; /* the largest real change that B still has */
+    for (size_t i = 0; !slow && i < c->n && c->change[i].significant; i++)
+        slow = c->change[i].cost_b > 0 ? c->change[i].row->name : NULL;
     if (c->common_factor != 1)
         output_note(
             out,
@@ -150,6 +152,10 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
                 c->n_significant, c->n, c->least);
     describe_total(out, c, scale);
     int verdict = fail_above(args, out, c);
+    if (slow && strcmp(by, "procedure") == 0 && !option_given(args, "epoch-b"))
+        output_hint(out, "next:", "calc", slow, "--store",
+                    operand_count(args) ? operand(args, 1) : option(args, "store"),
+                    "      (why it takes its time in B)");
     int rc = output_close(out);
     return rc ? rc : verdict;
 }

@@ -131,6 +131,8 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
             out,
             "One run on a side: how much runs of one binary differ is not known, only the chance of single "
             "waits is taken into account. Record both sides several times into the same stores to be sure.");
+    if (!option_given(args, "epoch-b"))
+        output_hint(out, "next:", "waits", NULL, "--store", side[1].store, "      (the waits of B)");
     return output_close(out);
 }
 

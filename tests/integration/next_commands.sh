@@ -72,6 +72,13 @@ done
 "$BUILD/tests/programs/perfdata_filler" 20000 5 "$work/perf.data" >/dev/null 2>&1
 (cd "$work" && cyclescope import -o imported perf.data) >"$work/said" 2>&1 && offered imported
 try known -F 1000 -- "$BUILD/tests/programs/procedures" 300 100 100 100 100 100 100
+try known -F 1000 -- "$BUILD/tests/programs/procedures" 900 100 100 100 100 100 100
+for report in "diff --store known" "sum --beside -2 --store known"; do
+    # shellcheck disable=SC2086
+    (cd "$work" && cyclescope $report) >"$work/said" 2>&1
+    grep -q '^next: ' "$work/said" || { cat "$work/said"; echo "$report offers nothing"; bad=1; }
+    offered known
+done
 try without-bursts --no-bursts --no-chains -- "$BUILD/tests/programs/procedures" 300 100 100 100 100 100 100
 try waits --waits -- "$BUILD/tests/programs/procedures" 200 100 100 100 100 100 100
 ! command -v python3 >/dev/null || try python --no-bursts -- python3 "$work/dump.py"
