@@ -34,12 +34,12 @@ def text(field):
 def read_head(data):
     need(len(data) >= 528 and data[:8] == b"UCYCLOG1", "the head is there, with its magic")
     version, length, tags, softs, others, who = struct.unpack_from("<6I", data, 8)
-    need(version == 1 and length >= 528, "the version is 1")
-    need(tags <= 2 and softs + others <= 4 and who <= 1, "there are at most two tags and four counters")
+    need((version, length >= 528) == (1, True) or (version, length >= 656) == (2, True), "the version is 1 or 2, and its head is whole")
+    need(tags <= 2 * version and softs + others <= 4 and who <= 1, "there are at most two tags (version 2: four) and four counters")
     hz, period, wall_ns, clock = struct.unpack_from("<4Q", data, 32)
     pid, target, observer, _ = struct.unpack_from("<4I", data, 64)
     name = lambda i: text(data[80 + 64 * i:144 + 64 * i])
-    return {"tags": [name(1 + i) for i in range(tags)], "counters": [name(3 + i) for i in range(softs + others)],
+    return {"tags": [name(1 + i if i < 2 else 5 + i) for i in range(tags)], "counters": [name(3 + i) for i in range(softs + others)],
             "who": who, "length": length, "hz": hz, "period": period, "wall_ns": wall_ns, "clock": clock, "pid": pid,
             "target_cpu": target, "observer_cpu": observer, "program": name(0)}
 

@@ -22,6 +22,7 @@ struct pairing { /* of two counters of a log */
     unsigned x, b;
     bool hardware;
     const uint64_t *under; /* only intervals that begin and end with it as the first tag; NULL: all */
+    struct cs_observe_aliases *aliases; /* of that tag */
     struct cs_joint joint[CS_DTE_RATE_BINS];
 };
 
@@ -33,7 +34,8 @@ static void pair_interval(void *arg, const struct cs_sample *from, const struct 
     uint64_t x = to->counters[p->x] - from->counters[p->x], b = to->counters[p->b] - from->counters[p->b];
     if ((verdict != CS_DTE_KEPT && verdict != CS_DTE_TAG) || !cycles || (int64_t)(x | b) < 0)
         return;
-    if (p->under && (from->tags[0] != *p->under || to->tags[0] != *p->under))
+    if (p->under && (cs_observe_aliases_region(p->aliases, from->tags[0]) != *p->under ||
+                     cs_observe_aliases_region(p->aliases, to->tags[0]) != *p->under))
         return;
     struct cs_joint *joint = &p->joint[cs_dte_rate_bin((double)x / (double)cycles)];
     joint->cycles += cycles;
@@ -240,9 +242,10 @@ static int observer_effect(struct output *out, const struct observed *o)
 }
 
 /* Of a log any two counters; a store has sums by the first one's rate alone. */
-static int counters_against(const struct parsed *args, struct output *out, const struct observed *o,
+static int counters_against(const struct parsed *args, struct output *out, struct observed_source *of,
                             unsigned x, unsigned b, const uint64_t *under, unsigned subsample)
 {
+    const struct observed *o = &of->view;
     const char *log = option(args, "log");
     if (!log && under)
         return failed_with("a store has the rates of two counters only for all intervals: give --log FILE, "
@@ -266,8 +269,11 @@ static int counters_against(const struct parsed *args, struct output *out, const
         free(pairing);
         return failed(&err);
     }
-    *pairing = (struct pairing){
-        .x = x, .b = b, .under = under, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
+    *pairing = (struct pairing){.x = x,
+                                .b = b,
+                                .under = under,
+                                .aliases = &of->aliases[0],
+                                .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
     cs_observe_log_reader_close(reader);
     struct cs_observe_replay_options replay = {
         .rule = cs_dte_paper_rule(), .subsample = subsample, .visit = pair_interval, .arg = pairing};
@@ -311,7 +317,8 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
         if (option_given(args, "observer-effect"))
             rc = observer_effect(out, o);
         else if (other)
-            rc = counters_against(args, out, o, (unsigned)c, (unsigned)b, under ? &value : NULL, subsample);
+            rc = counters_against(args, out, &source, (unsigned)c, (unsigned)b, under ? &value : NULL,
+                                  subsample);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
     }

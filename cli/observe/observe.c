@@ -7,6 +7,7 @@
 #include "cli/observe/own_session.h"
 #include "cli/observe/series.h"
 #include "cli/observe/variables.h"
+#include "observer/log/aliases.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
 #include "observer/source/clock.h"
@@ -121,13 +122,15 @@ static uint64_t standing(void *arg, uint64_t value)
     return addresses_standing(r->watch->addresses, value);
 }
 
-/* One row a method or loop, not one a tag point and place in memory. */
-static void join_addresses(const struct watch *w)
+/* One row a method or loop, not one a tag point and place in memory; one row a name. */
+static void join_regions(struct watch *w)
 {
     addresses_of(w->addresses, w->seen->signals);
     for (unsigned t = 0; t < w->seen->sink->n_tags; t++)
         if (w->seen->tag_is_address[t])
             cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
+        else if (cs_observe_aliases_join(w->seen->sink->tags[t], t, live_name, w) < 0)
+            remark("no memory: values of one name have rows of their own");
 }
 
 static int split_signals(const char *list, struct cs_observe_options *options, char *buffer, size_t size)
@@ -321,7 +324,7 @@ static int run(const struct parsed *args)
     observing = o;
     const struct cs_observed *seen = watch.seen = cs_observe_result(o);
     rc = cs_observe_run(o, &err) < 0 ? failed(&err) : CS_EXIT_OK;
-    join_addresses(&watch);
+    join_regions(&watch);
     struct observed view = {
         .sink = seen->sink,
         .program = seen->program,

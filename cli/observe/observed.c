@@ -231,7 +231,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     }
 
     output_line(out, "%s", "");
-    snprintf(tables[tag], sizeof tables[tag], "%s", tag == 0 ? "tags" : "tags2");
+    snprintf(tables[tag], sizeof tables[tag], "tags%s", (const char *[]){"", "2", "3", "4"}[tag]);
     struct table *table = output_table(out, tables[tag], col, n);
     table_limit(table, top, "--top 0 shows all");
     struct unusable unusable = {.shorter = 1};

@@ -4,8 +4,8 @@
 #include "cli/observe/series.h"
 
 #include "cli/command/recordings.h"
-#include "observer/log/aliases.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,31 +15,68 @@ static const char *log_name(void *arg, unsigned tag, uint64_t value)
     return cs_observe_log_reader_name_of(s->log, tag, value);
 }
 
-struct looking {
-    uint64_t value;
-    char **found;
-};
-
-static int look(uint64_t offset, uint64_t size, const char *name, void *arg)
+static int keep_name(struct observed_source *s, unsigned tag, uint64_t value, const char *name)
 {
-    struct looking *l = arg;
-    (void)size;
-    if (offset == l->value) {
-        free(*l->found);
-        *l->found = strdup(name);
-    }
+    struct observed_name *one = cs_array_add(&s->names);
+    if (!one || !(one->text = strdup(name)))
+        return -ENOMEM;
+    one->tag = tag;
+    one->value = value;
+    one->order = s->names.n;
     return 0;
+}
+
+static int keep_first(uint64_t offset, uint64_t size, const char *name, void *arg)
+{
+    (void)size;
+    return keep_name(arg, 0, offset, name);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct observed_name *x = a, *y = b;
+    if (x->tag != y->tag)
+        return x->tag < y->tag ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct observed_name *x = a, *y = b;
+    const int order = by_value(a, b);
+    return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+/* The last one of a value holds. */
+static int load_names(struct observed_source *s, struct cs_error *err)
+{
+    struct observed_name *at;
+    size_t n = 0;
+    int rc = cs_store_names(s->store, s->kept.image_id, keep_first, s, err);
+    for (size_t i = 0; rc == 0 && i < s->kept.names.n; i++) {
+        const struct cs_observe_saved_name *name = &s->kept.names.at[i];
+        if (keep_name(s, name->tag, name->value, name->text) < 0)
+            rc = cs_fail(err, ENOMEM, "no memory for names");
+    }
+    at = s->names.at;
+    if (s->names.n)
+        qsort(at, s->names.n, sizeof *at, in_order);
+    for (size_t i = 0; i < s->names.n; i++)
+        if (i + 1 < s->names.n && by_value(&at[i], &at[i + 1]) == 0)
+            free(at[i].text);
+        else
+            at[n++] = at[i];
+    s->names.n = n;
+    return rc;
 }
 
 static const char *store_name(void *arg, unsigned tag, uint64_t value)
 {
-    struct observed_source *s = arg;
-    struct cs_error err = {0};
-    free(s->name);
-    s->name = NULL;
-    if (tag == 0)
-        cs_store_names(s->store, s->kept.image_id, look, &(struct looking){value, &s->name}, &err);
-    return s->name;
+    const struct observed_source *s = arg;
+    const struct observed_name key = {.tag = tag, .value = value};
+    const struct observed_name *found =
+        s->names.n ? bsearch(&key, s->names.at, s->names.n, sizeof key, by_value) : NULL;
+    return found ? found->text : NULL;
 }
 
 static struct cs_observe_replay_options usual_replay(void)
@@ -65,11 +102,9 @@ static int open_log(const char *path, const struct cs_observe_replay_options *op
         return failed(&err);
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(s->log);
     for (unsigned t = 0; t < head->n_tags; t++) {
-        struct cs_observe_aliases aliases;
-        if (cs_observe_aliases_open(&aliases, s->log, t) < 0)
+        if (cs_observe_aliases_open(&s->aliases[t], s->log, t) < 0)
             return failed_with("no memory for names");
-        cs_tags_rename(s->kept.sink->tags[t], cs_observe_aliases_region, &aliases);
-        cs_observe_aliases_fini(&aliases);
+        cs_tags_rename(s->kept.sink->tags[t], cs_observe_aliases_region, &s->aliases[t]);
     }
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = head->program,
@@ -90,8 +125,11 @@ static int open_store(const struct parsed *args, struct observed_source *s)
     struct cs_error err = {0};
     if (recordings_open(store_location(args), option(args, "epoch"), RECORDINGS_OF_OBSERVER, &s->store, NULL,
                         &err) < 0 ||
-        cs_observe_load(s->store, option(args, "program"), &s->kept, &err) < 0)
+        cs_observe_load(s->store, option(args, "program"), &s->kept, &err) < 0 || load_names(s, &err) < 0)
         return failed(&err);
+    for (unsigned t = 0; t < s->kept.sink->n_tags; t++)
+        if (cs_observe_aliases_join(s->kept.sink->tags[t], t, store_name, s) < 0)
+            return failed_with("no memory for names");
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = s->kept.program,
                                 .hz = s->kept.cycles_per_second,
@@ -175,7 +213,11 @@ void observed_close(struct observed_source *source)
     cs_observe_saved_fini(&source->kept);
     cs_store_close(source->store);
     cs_observe_log_reader_close(source->log);
-    free(source->name);
+    for (unsigned t = 0; t < CS_TAGS_MAX; t++)
+        cs_observe_aliases_fini(&source->aliases[t]);
+    for (size_t i = 0; i < source->names.n; i++)
+        free(source->names.at[i].text);
+    cs_array_free(&source->names);
     memset(source, 0, sizeof *source);
 }
 

@@ -4,8 +4,10 @@
 #define CS_CLI_OBSERVE_OBSERVED_SOURCE_H
 
 #include "cli/observe/observed.h"
+#include "observer/log/aliases.h"
 #include "observer/log/replay.h"
 #include "observer/log/save.h"
+#include "store/base/array.h"
 #include "store/base/text.h"
 
 #define OPTIONS_OBSERVED                                                                                     \
@@ -26,7 +28,14 @@ struct observed_source {
     struct cs_observe_saved kept; /* its sink is the view's, also when it came from a log */
     struct cs_store *store;
     struct cs_observe_log_reader *log;
-    char *name; /* the last one looked up */
+    struct cs_observe_aliases aliases[CS_TAGS_MAX]; /* of a log */
+    CS_ARRAY(struct observed_name {
+        unsigned tag;
+        uint64_t value;
+        size_t order;
+        char *text;
+    })
+    names; /* of a store, by tag and value */
 };
 
 /* `options` is for logs (NULL: the paper's rule, tag-consistent rates). Returns an exit code; it has printed

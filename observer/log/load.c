@@ -159,6 +159,19 @@ static int split(struct reading *r, const char *what, size_t word, unsigned *tag
     return *tag < r->n_tags ? index_of(r->kept->counters, &n, r->n_counters, what + word + 2) : -1;
 }
 
+/* "name T TEXT" */
+static int take_name(struct reading *r, const char *what, const struct cs_observed_row *row)
+{
+    if (what[5] < '1' || what[5] >= '0' + CS_TAGS_MAX || what[6] != ' ')
+        return 0;
+    struct cs_observe_saved_name *one = cs_array_add(&r->kept->names);
+    if (!one || !(one->text = strdup(what + 7)))
+        return -ENOMEM;
+    one->tag = (unsigned)(what[5] - '0');
+    one->value = row->value;
+    return 0;
+}
+
 static void take_of_tag(struct reading *r, const char *what, const struct cs_observed_row *row)
 {
     struct cs_sink *s = r->kept->sink;
@@ -253,7 +266,9 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
             const char *what = cs_table_string(r.table, row->what), *of = cs_table_string(r.table, row->of);
             if (take_ratio(&r, what, of, row))
                 continue;
-            if (strcmp(what, "verdict") != 0 && strncmp(what, "joint ", 6) != 0 && *of)
+            if (strncmp(what, "name ", 5) == 0 && *of)
+                rc = take_name(&r, what, row) < 0 ? cs_fail(err, ENOMEM, "no memory for names") : 0;
+            else if (strcmp(what, "verdict") != 0 && strncmp(what, "joint ", 6) != 0 && *of)
                 take_of_tag(&r, what, row);
             else
                 take_of_run(&r, what, of, row);
@@ -266,6 +281,9 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
 
 void cs_observe_saved_fini(struct cs_observe_saved *kept)
 {
+    for (size_t i = 0; i < kept->names.n; i++)
+        free(kept->names.at[i].text);
+    cs_array_free(&kept->names);
     cs_sink_close(kept->sink);
     kept->sink = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writing the sample log. A chunk is turned into columns of differences before it is compressed. Most become
  * small numbers, and zstd's fastest level is then both quick and dense. */
-#include "observer/log/log.h"
+#include "observer/log/log_head.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +89,17 @@ static void *touched(size_t bytes)
     return at;
 }
 
+static int write_head(const struct cs_observe_log *log)
+{
+    const struct cs_observe_log_head *h = &log->head;
+    struct cs_observe_log_file_head file;
+    memcpy(file.numbers, h, sizeof file.numbers);
+    memcpy(file.tags, h->tags, sizeof file.tags);
+    memcpy(file.counters, h->counters, sizeof file.counters);
+    memcpy(file.further, h->tags[CS_OBSERVE_LOG_TAGS_1], sizeof file.further);
+    return write_all(log->fd, &file, h->head_bytes);
+}
+
 int cs_observe_log_create(const char *path, const struct cs_observe_log_head *head, size_t chunk_bytes,
                           struct cs_observe_log **out, struct cs_error *err)
 {
@@ -104,8 +115,9 @@ int cs_observe_log_create(const char *path, const struct cs_observe_log_head *he
     snprintf(log->path, sizeof log->path, "%s", path);
     log->head = *head;
     log->head.magic = CS_OBSERVE_LOG_MAGIC;
-    log->head.version = CS_OBSERVE_LOG_VERSION;
-    log->head.head_bytes = sizeof log->head;
+    log->head.version = head->n_tags > CS_OBSERVE_LOG_TAGS_1 ? CS_OBSERVE_LOG_VERSION : 1;
+    log->head.head_bytes =
+        log->head.version > 1 ? sizeof(struct cs_observe_log_file_head) : CS_OBSERVE_LOG_HEAD_1;
     log->words = 2 + (head->follow ? 1u : 0u) + head->n_software + head->n_hardware + head->n_tags;
     size_t record = log->words * sizeof(uint64_t),
            records = (chunk_bytes ? chunk_bytes : CHUNK_DEFAULT) / record;
@@ -116,7 +128,7 @@ int cs_observe_log_create(const char *path, const struct cs_observe_log_head *he
     log->columns = touched(log->rows_bytes);
     log->packed = touched(log->packed_bytes);
     log->zstd = ZSTD_createCCtx();
-    int rc = write_all(log->fd, &log->head, sizeof log->head);
+    int rc = write_head(log);
     if (!log->rows || !log->columns || !log->packed || !log->zstd || rc < 0) {
         rc = rc < 0
                  ? cs_fail(err, -rc, "cannot write the log %s: %s", path, strerror(-rc))

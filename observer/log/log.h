@@ -4,6 +4,7 @@
  * Files of this module:
  *   log            writing the sample log
  *   log_read       reading it
+ *   log_head       its head, as it is in a file
  *   log_values     which values tags have in a log
  *   replay         a log through the same judgement and sums as in the loop
  *   aliases        values of a tag that are one region
@@ -30,9 +31,11 @@
 #include <stdint.h>
 
 #define CS_OBSERVE_LOG_MAGIC 0x31474f4c43594355ull /* "UCYCLOG1" */
-#define CS_OBSERVE_LOG_VERSION 1
+#define CS_OBSERVE_LOG_VERSION 2                   /* with three or four tags, else 1 */
+#define CS_OBSERVE_LOG_TAGS_1 2                    /* that a head of version 1 has */
 #define CS_OBSERVE_LOG_NAME_MAX 64
 
+/* In a file the names of the third and fourth tag stand at the end (log_head.h). */
 struct cs_observe_log_head {
     uint64_t magic;
     uint32_t version, head_bytes;

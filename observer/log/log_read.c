@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading the sample log (LOG.md). Nothing in a file is trusted: sizes are checked before memory is taken. */
-#include "observer/log/log.h"
+#include "observer/log/log_head.h"
 #include "store/base/array.h"
 
 #include <errno.h>
@@ -45,17 +45,36 @@ static bool zero_terminated(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
+/* False where the file is too short. What a head of version 1 lacks is empty. */
+static bool read_head(struct cs_observe_log_reader *r)
+{
+    struct cs_observe_log_file_head file = {0};
+    struct cs_observe_log_head *h = &r->head;
+    if (fread(&file, 1, CS_OBSERVE_LOG_HEAD_1, r->file) != CS_OBSERVE_LOG_HEAD_1)
+        return false;
+    memcpy(h, file.numbers, sizeof file.numbers);
+    if (h->version > 1 && fread(file.further, 1, sizeof file.further, r->file) != sizeof file.further)
+        return false;
+    memcpy(h->tags, file.tags, sizeof file.tags);
+    memcpy(h->tags[CS_OBSERVE_LOG_TAGS_1], file.further, sizeof file.further);
+    memcpy(h->counters, file.counters, sizeof file.counters);
+    return true;
+}
+
 static int check_head(struct cs_observe_log_reader *r, struct cs_error *err)
 {
     const struct cs_observe_log_head *h = &r->head;
+    const size_t bytes = h->version > 1 ? sizeof(struct cs_observe_log_file_head) : CS_OBSERVE_LOG_HEAD_1;
     if (h->magic != CS_OBSERVE_LOG_MAGIC)
         return cs_fail(err, EBADMSG, "%s is not a sample log", r->path);
-    if (h->version != CS_OBSERVE_LOG_VERSION || h->head_bytes < sizeof *h || h->head_bytes > 1 << 20)
-        return cs_fail(err, EBADMSG, "%s is a sample log of version %u; this program reads version %d",
+    if (h->version < 1 || h->version > CS_OBSERVE_LOG_VERSION || h->head_bytes < bytes ||
+        h->head_bytes > 1 << 20)
+        return cs_fail(err, EBADMSG, "%s is a sample log of version %u; this program reads versions 1 to %d",
                        r->path, h->version, CS_OBSERVE_LOG_VERSION);
-    bool sane = h->n_tags <= CS_TAGS_MAX && h->n_software <= CS_COUNTERS_MAX &&
-                h->n_hardware <= CS_COUNTERS_MAX && h->n_software + h->n_hardware <= CS_COUNTERS_MAX &&
-                h->follow <= 1 && h->cycles_per_second > 0 && zero_terminated(h->program, sizeof h->program);
+    bool sane = h->n_tags <= (h->version > 1 ? CS_TAGS_MAX : CS_OBSERVE_LOG_TAGS_1) &&
+                h->n_software <= CS_COUNTERS_MAX && h->n_hardware <= CS_COUNTERS_MAX &&
+                h->n_software + h->n_hardware <= CS_COUNTERS_MAX && h->follow <= 1 &&
+                h->cycles_per_second > 0 && zero_terminated(h->program, sizeof h->program);
     for (unsigned t = 0; sane && t < CS_TAGS_MAX; t++)
         sane = zero_terminated(h->tags[t], sizeof h->tags[t]);
     for (unsigned c = 0; sane && c < CS_COUNTERS_MAX; c++)
@@ -73,7 +92,7 @@ int cs_observe_log_open(const char *path, struct cs_observe_log_reader **out, st
     int rc = 0;
     if (!r->file)
         rc = cs_fail(err, errno, "cannot open the log %s: %s", path, strerror(errno));
-    else if (fread(&r->head, 1, sizeof r->head, r->file) != sizeof r->head)
+    else if (!read_head(r))
         rc = cs_fail(err, EBADMSG, "%s is not a sample log: it is too short", path);
     else
         rc = check_head(r, err);

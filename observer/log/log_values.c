@@ -41,6 +41,8 @@ int cs_observe_log_values(const char *path, unsigned tags,
     struct cs_tags *seen[CS_TAGS_MAX] = {0};
     int rc = cs_observe_log_open(path, &log, err);
     for (unsigned t = 0; rc >= 0 && t < CS_TAGS_MAX; t++) {
+        if (!(tags & 1u << t))
+            continue;
         seen[t] = aligned_alloc(64, (cs_tags_size(0) + 63) & ~(size_t)63);
         if (!seen[t])
             rc = cs_fail(err, ENOMEM, "no memory for the values in %s", path);
@@ -50,7 +52,7 @@ int cs_observe_log_values(const char *path, unsigned tags,
     if (rc >= 0)
         rc = collect(log, tags, seen, err);
     for (unsigned t = 0; rc >= 0 && t < CS_TAGS_MAX; t++)
-        rc = visit_rows(seen[t], t, visit, arg);
+        rc = seen[t] ? visit_rows(seen[t], t, visit, arg) : 0;
     for (unsigned t = 0; t < CS_TAGS_MAX; t++)
         free(seen[t]);
     cs_observe_log_reader_close(log);

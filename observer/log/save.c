@@ -62,6 +62,17 @@ static void put_ratios(struct saving *k, const char *t, const char *of, const st
     }
 }
 
+/* Of the first tag they are the image's (add_names). */
+static void put_name(struct saving *k, unsigned t, uint64_t value)
+{
+    const char *name = t && k->names->name ? k->names->name(k->names->arg, t, value) : NULL;
+    char what[512];
+    if (!name)
+        return;
+    snprintf(what, sizeof what, "name %u %s", t, name);
+    put(k, what, k->names->tags[t], value, t, 1, 0, 0, 0);
+}
+
 static void put_row(struct saving *k, unsigned t, const struct cs_tag_row *row)
 {
     const char *tag = k->names->tags[t];
@@ -80,7 +91,8 @@ static void put_row(struct saving *k, unsigned t, const struct cs_tag_row *row)
             if (row->bins[c * CS_DTE_RATE_BINS + b])
                 put(k, bin, tag, row->tag, b, row->bins[c * CS_DTE_RATE_BINS + b], 0, 0, 0);
     }
-    put_ratios(k, t ? "1 " : "0 ", tag, row, row->bins);
+    put_ratios(k, (const char[]){(char)('0' + t), ' ', '\0'}, tag, row, row->bins);
+    put_name(k, t, row->tag);
 }
 
 static void put_counters(struct saving *k)

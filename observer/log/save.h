@@ -13,6 +13,7 @@
  *      rate T C     tag's name     value   0     kept       kept cycles       events      2^10 Σ events²/cycles
  *      edge T C     tag's name     value   0     0          edge cycles       events      2^10 others' events
  *      bin T C      tag's name     value   bin   kept       0                 0           0
+ *      name T TEXT  tag's name     value   T     runs       0                 0           0   (T > 0)
  *      ratio T A/B  tag's name     value   0     kept       events of B       events of A 2^10 Σ A²/B
  *      quotient T A/B  tag's name  value   bin   kept       0                 0           0
  *      rate C       ""             0       0     the same of all kept intervals, whatever the tag
@@ -29,6 +30,7 @@
 #define CS_OBSERVER_LOG_SAVE_H
 
 #include "observer/sample/sink.h"
+#include "store/base/array.h"
 #include "store/store.h"
 
 struct cs_observe_save_names {
@@ -54,6 +56,12 @@ struct cs_observe_saved {
     uint64_t runs;
     char tags[CS_TAGS_MAX][64], counters[CS_COUNTERS_MAX][64];
     unsigned programs; /* how many were observed in this store */
+    CS_ARRAY(struct cs_observe_saved_name {
+        unsigned tag;
+        uint64_t value;
+        char *text;
+    })
+    names; /* of values of the second and further tags; the first tag's are the image's */
 };
 /* `program` is a path or base name; NULL = the one with most cycles. `rule` is not used but kept in the sink.
  * -ENOENT with a sentence where nothing was observed. */

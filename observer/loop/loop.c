@@ -69,6 +69,8 @@ cs_loop_run *cs_loop_variant(const struct cs_shape *k)
 {
     if (k->tags > CS_TAGS_MAX || k->software > CS_COUNTERS_MAX || k->hardware > CS_COUNTERS_MAX)
         return NULL;
+    if (k->tags > CS_LOOP_TAGS)
+        return cs_loop_read;
     if (k->tags == 1 && k->software + k->hardware == 0 && !k->follow && !k->throttled &&
         k->sink == CS_SINK_AGGREGATE)
         return cs_loop_tag_only;

@@ -9,7 +9,7 @@
  *   aggregate_follow   variants: follow who runs, aggregate
  *   log                variants: one thread's line, log
  *   log_follow         variants: follow who runs, log
- *   by_read            counters by read(): one function for all shapes
+ *   by_read            counters by read(), more than two tags: one function for all shapes
  *   follow             moving the loop's pointers to the thread that runs
  *   throttle           waiting until the next sample is due
  *
@@ -51,15 +51,16 @@ struct cs_loop {
 
 typedef void cs_loop_run(struct cs_loop *loop);
 
+#define CS_LOOP_TAGS 2 /* of a variant; more are read by cs_loop_read */
 /* [tags][software counters][hardware counters][throttled]; one table a file that includes variants.h. */
-typedef cs_loop_run *const cs_loop_table[CS_TAGS_MAX + 1][CS_COUNTERS_MAX + 1][CS_COUNTERS_MAX + 1][2];
+typedef cs_loop_run *const cs_loop_table[CS_LOOP_TAGS + 1][CS_COUNTERS_MAX + 1][CS_COUNTERS_MAX + 1][2];
 extern cs_loop_table cs_loop_aggregate, cs_loop_aggregate_follow, cs_loop_log, cs_loop_log_follow;
 
-/* NULL where the shape has more tags or counters than there are variants for. */
+/* NULL where the shape has more tags or counters than fit in a sample. */
 cs_loop_run *cs_loop_variant(const struct cs_shape *shape);
 /* Only the tag, as fast as it goes: {1 tag, no counter, not following, not throttled, aggregate}. */
 cs_loop_run cs_loop_tag_only;
-/* Counters by read() (events.h): any shape, taken from the struct. */
+/* Counters by read() (events.h), or more tags than a variant has: any shape, taken from the struct. */
 cs_loop_run cs_loop_read;
 
 #endif

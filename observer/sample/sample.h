@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CS_TAGS_MAX 2
+#define CS_TAGS_MAX 4
 #define CS_PROBE_PART                                                                                        \
     4 /* a short period, to see how long visits are, is at most this part of the usual one */
 #define CS_COUNTERS_MAX 4 /* software counters and hardware counters together */

@@ -82,11 +82,13 @@ void cs_sink_interval_ratios(struct cs_sink *s, const struct cs_sink_interval *i
         size_t bin = series * (size_t)CS_DTE_RATE_BINS + cs_dte_rate_bin(of / per);
         i->into->squares[series] += square;
         i->bins[bin]++;
-        if (s->n_tags < 2 || (i->changed[1] && s->rule.same_tag))
-            continue;
-        s->current[1]->squares[series] += square;
-        if (s->current[1]->bins)
-            s->current[1]->bins[bin]++;
+        for (unsigned t = 1; t < s->n_tags; t++) {
+            if (i->changed[t] && s->rule.same_tag)
+                continue;
+            s->current[t]->squares[series] += square;
+            if (s->current[t]->bins)
+                s->current[t]->bins[bin]++;
+        }
     }
 }
 

@@ -179,8 +179,11 @@ CS_INLINE void cs_sink_interval_counter(struct cs_sink *s, unsigned n_tags, unsi
         }
         i->joint->events[c] += i->deltas[c];
     }
-    if (n_tags > 1 && (!i->changed[1] || !s->rule.same_tag)) {
-        struct cs_tag_row *row = s->current[1];
+#pragma GCC unroll 2
+    for (unsigned t = 1; t < n_tags; t++) {
+        if (i->changed[t] && s->rule.same_tag)
+            continue;
+        struct cs_tag_row *row = s->current[t];
         row->kept += c == 0;
         row->kept_cycles += c == 0 ? i->cycles : 0;
         row->events[c] += i->deltas[c];

@@ -72,6 +72,95 @@ if python3 tests/log_reader.py "$dir/half" >/dev/null 2>&1; then
     exit 1
 fi
 
+# ---- four tags of five; eight threads name a number of their own alike: live, from a log, from a store ----
+cat >"$dir/threads.c" <<'C'
+#include "signals/cyclescope.h"
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+static cs_signal what, tenant, stage, round_, fifth, work;
+static void spin(uint64_t ns, uint64_t value)
+{
+    struct timespec t;
+    uint64_t begin = 0, now;
+    cs_set(what, value);
+    cs_set(stage, value == 5 ? 2 : 1);
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+        begin = begin ? begin : now;
+        cs_add(work, 1);
+    } while (now - begin < ns);
+}
+static void *thread(void *number)
+{
+    const uint64_t n = (uint64_t)(uintptr_t)number;
+    cs_name(what, 1000 + n, "strings");
+    cs_set(tenant, 1 + n % 2);
+    for (int i = 0; i < 10; i++) {
+        cs_set(round_, 1 + (uint64_t)i % 4);
+        cs_set(fifth, (uint64_t)i);
+        spin(6000000, 1000 + n);
+        spin(2000000, 5);
+    }
+    return NULL;
+}
+int main(void)
+{
+    static const char *const names[] = {"even", "odd"};
+    what = cs_define(CS_ANY_WORD, "what", CS_TAG), tenant = cs_define(CS_ANY_WORD, "tenant", CS_TAG);
+    stage = cs_define(CS_ANY_WORD, "stage", CS_TAG), round_ = cs_define(CS_ANY_WORD, "round", CS_TAG);
+    fifth = cs_define(CS_ANY_WORD, "fifth", CS_TAG), work = cs_define(CS_ANY_WORD, "work", CS_COUNTER);
+    cs_name(what, 5, "numbers"), cs_name(stage, 1, "long"), cs_name(stage, 2, "short");
+    for (unsigned i = 0; i < 2; i++)
+        cs_name(tenant, 1 + i, names[i]);
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    for (uintptr_t n = 0; n < 8; n++) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, thread, (void *)n) != 0)
+            return 1;
+        pthread_join(t, NULL);
+    }
+    return 0;
+}
+C
+gcc -I. -O2 -Wall -Wextra -Werror -pthread -o "$dir/threads" "$dir/threads.c" "$BUILD/libcyclescope.a"
+"$CYCLESCOPE" observe --period 5000 -o "$dir/store" --json -- "$dir/threads" >"$dir/live.json" 2>"$dir/said"
+"$CYCLESCOPE" observe --period 5000 --log "$dir/four" --json -- "$dir/threads" >"$dir/logged.json"
+for tag in what tenant stage round; do
+    "$CYCLESCOPE" tags --log "$dir/four" --tag $tag --json >"$dir/four.$tag"
+    "$CYCLESCOPE" tags --store "$dir/store" --tag $tag --json >"$dir/kept.$tag"
+done
+"$CYCLESCOPE" tags --log "$dir/four" --tag what --lengths --json >"$dir/four.lengths"
+"$CYCLESCOPE" hist --log "$dir/four" --log "$dir/four" --under strings --json >"$dir/four.under"
+python3 tests/log_reader.py "$dir/four" >"$dir/second.json"
+python3 - "$dir" <<'P'
+import json, sys
+work = sys.argv[1]
+load = lambda name: json.load(open(f"{work}/{name}"))
+live, head = load("live.json"), load("second.json")["head"]
+assert any("not read: fifth" in n for n in live["notes"]), live["notes"]
+assert head["tags"] == ["what", "tenant", "stage", "round"] and head["counters"] == ["work"], head
+def shares(rows, what):
+    names = [r["name"] for r in rows]
+    assert len(set(names)) == len(names), (what, names)
+    return {r["name"]: r["percent"] for r in rows if r["percent"]}
+for i, tag in enumerate(head["tags"]):
+    truth = {"what": {"strings": 75, "numbers": 25}, "tenant": {"even": 50, "odd": 50}, "stage": {"long": 75, "short": 25},
+             "round": {"1": 30, "2": 30, "3": 20, "4": 20}}[tag]
+    key = "tags" + ("" if i == 0 else str(i + 1))
+    for what, rows in ("live", live), ("log", load(f"four.{tag}")), ("store", load(f"kept.{tag}")):
+        said = shares(rows[key], what)
+        ran = sum(said.get(n, 0) for n in truth)  # the rest: before and after, when the line had no thread
+        assert ran > 60 and all(abs(100 * said.get(n, 0) / ran - p) < 8 for n, p in truth.items()), (what, tag, said)
+lengths = [r["name"] for r in load("four.lengths")["lengths"]]
+assert lengths.count("strings") == 1, lengths
+intervals = load("four.under")["series"][0]["intervals"]
+strings = next(r for r in load("four.what")["tags"] if r["name"] == "strings")
+assert intervals == strings["kept"] > 1000, (intervals, strings)
+print("ok four tags, one row a name")
+P
+
 # ---- what a program measured of itself ----
 cat >"$dir/measured.c" <<'C'
 #include "signals/cyclescope_measure.h"

@@ -46,8 +46,10 @@ static void without_names_both_os_tags_are_read_and_with_names_those(void **stat
 static void signals_without_room_are_named(void **state)
 {
     (void)state;
-    struct cs_observe_options options = {
-        .signals = {CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_THREAD}, .n_signals = 3};
+    struct cs_observe_options options = {.signals = {CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL,
+                                                     CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL,
+                                                     CS_SIGNAL_OS_THREAD},
+                                         .n_signals = 5};
     struct cs_observe_choice choice;
     cs_observe_choose_os_tags(&options, &choice);
     assert_int_equal(choice.n_tags, CS_TAGS_MAX);
