@@ -18,11 +18,12 @@ BURST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard sampler/burst/runner/*.c
 BURST_CFLAGS  := -std=gnu11 $(WARN) -O2 -g $(SAME_PATHS) -MMD -MP -ffreestanding -fPIE -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables $(NO_PATTERNS) -mgeneral-regs-only -mno-red-zone -fvisibility=hidden \
   $(filter -D%,$(EXTRA_CFLAGS))
+BURST_LDFLAGS := -nostdlib -static-pie -Wl,--no-relax,--build-id=none,-z,noexecstack,-z,norelro
 $(BURST_OBJECTS): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
 $(BURST_RUNNER): $(BURST_OBJECTS)
-	$(call say,LD,$@)$(CC) -nostdlib -static-pie -Wl,--no-relax,--build-id=none,-z,noexecstack,-z,norelro -o $@ $^
+	$(call say,LD,$@)$(CC) $(BURST_LDFLAGS) -o $@ $^
 $(BUILD)/sampler/burst/runner_image.o: $(BURST_RUNNER)
 sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 
@@ -34,10 +35,26 @@ $(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_
 $(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
 $(BUILD)/tests/unit/burst_kept_pages_test: $(call burst_objects,holder/kept_pages holder/poll_words runner/present_pages)
 $(BUILD)/tests/unit/burst_read_regions_test: $(call burst_objects,holder/read_regions)
+$(BUILD)/tests/unit/burst_same_program_test: $(call burst_objects,holder/same_program)
 $(BUILD)/tests/unit/burst_take_rows_test: $(call burst_objects,holder/take_rows)
 $(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
 $(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
 $(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
+
+# The holder that we ship, with a replayer that was taken over; the image that comes first is the one that is linked.
+TAKEN_OVER := $(BUILD)/tests/unit/burst_taken_over
+$(TAKEN_OVER)_replayer.o: $(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
+$(TAKEN_OVER)_runner: $(filter-out %/replayer/replayer.o,$(BURST_OBJECTS)) $(TAKEN_OVER)_replayer.o
+	$(call say,LD,$@)$(CC) $(BURST_LDFLAGS) -o $@ $^
+$(TAKEN_OVER)_image.o: sampler/burst/runner_image.c $(TAKEN_OVER)_runner
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -DCS_BURST_RUNNER='"$(TAKEN_OVER)_runner"' -c -o $@ $<
+$(BUILD)/tests/unit/burst_victim $(BUILD)/tests/unit/burst_victim_pie: tests/unit/burst_victim.c tests/unit/burst_taken_over.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -I. $(WARN) -O2 -ffreestanding -fno-stack-protector -nostdlib $(if $(filter %_pie,$@),-fPIE -static-pie,-fno-pie -static -no-pie) -o $@ $<
+$(TAKEN_OVER)_test $(BUILD)/tests/unit/burst_same_program_test: $(BUILD)/tests/unit/burst_victim $(BUILD)/tests/unit/burst_victim_pie
+$(TAKEN_OVER)_test: $(TAKEN_OVER)_image.o
 endif
 
 # The unit names the program where it is installed.

@@ -26,7 +26,7 @@ typedef void body(void);
 #define AS_WRITTEN _Pragma("GCC unroll 1")
 #endif
 
-static pid_t child(body *run)
+__attribute__((unused)) static pid_t child(body *run)
 {
 #ifdef __SANITIZE_THREAD__
     skip(); /* the runner's copies lie where this sanitizer has its shadow */
@@ -62,8 +62,8 @@ static struct cs_burst_runner *runner_of(pid_t pid)
     return runner;
 }
 
-static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t tid, uint32_t instructions,
-                                        uint32_t verify)
+__attribute__((unused)) static const struct cs_burst_shared *go(struct cs_burst_runner *runner, pid_t tid,
+                                                                uint32_t instructions, uint32_t verify)
 {
     struct cs_error err = {0};
     struct cs_burst_command command = {.tid = (uint32_t)tid,
