@@ -69,11 +69,19 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
     if (l->numbered)
         output_line(out, "Its numbers only grow, from %" PRIu64 " to %" PRIu64 ": %" PRIu64 " were seen.",
                     l->least, l->most, l->numbers);
+    if (l->unseen >= 1)
+        output_note(
+            out,
+            "The quantiles count %.0f that came and went between two samples. If the program leaves out "
+            "numbers, they are too short.",
+            l->unseen);
     output_set(out, "period_us", json_real(us * period));
     output_set(out, "seconds", json_real(l->whole_cycles / l->cycles_per_second));
     output_set(out, "not_looked_percent", json_real(unseen));
     output_set(out, "numbered", json_boolean(l->numbered));
     output_set(out, "numbers_seen", l->numbered ? json_integer((json_int_t)l->numbers) : json_null());
+    output_set(out, "numbers_counted_unseen",
+               l->numbered ? json_integer((json_int_t)l->unseen) : json_null());
     output_set(out, "least_number", l->numbered ? json_integer((json_int_t)l->least) : json_null());
     output_set(out, "most_number", l->numbered ? json_integer((json_int_t)l->most) : json_null());
     if (all->cut)
@@ -84,8 +92,11 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
             figures(unseen, 2, text[0]));
     if (below >= 1)
         output_note(out,
-                    "%s %% of the lengths are below two periods (%s µs): more of these weren't seen at all; "
-                    "a shorter --period shows them",
+                    l->unseen >= 1
+                        ? "%s %% of the lengths are below two periods (%s µs): how long these are isn't "
+                          "known; a shorter --period shows it"
+                        : "%s %% of the lengths are below two periods (%s µs): more of these weren't seen "
+                          "at all; a shorter --period shows them",
                     figures(below, 2, text[0]), figures(2 * us * period, 2, text[1]));
 }
 

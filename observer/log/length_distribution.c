@@ -38,7 +38,10 @@ int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length
                        size_t n_bounds)
 {
     double *sums = calloc(2 * (CS_LENGTH_BINS + 1), sizeof *sums), *steps = sums + CS_LENGTH_BINS + 1;
-    const double all = (double)(row->whole + row->cut);
+    double unseen = 0;
+    for (unsigned b = 0; b < CS_LENGTH_BINS; b++)
+        unseen += row->unseen[b];
+    const double all = (double)(row->whole + row->cut) + unseen;
     double moved = 1, at_risk = all, standing = 1;
     if (!sums)
         return -ENOMEM;
@@ -52,14 +55,17 @@ int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length
         at_risk -= (double)(row->ended[b] + row->left[b]) + steps[b];
     }
     row->shares[CS_LENGTH_BINS - 1] += fmax(0, standing);
-    for (unsigned round = 0; round < ROUNDS && moved > 1e-7 && row->cut; round++) {
+    for (unsigned round = 0; round < ROUNDS && moved > 1e-7 && (row->cut || unseen > 0); round++) {
         double rise = 0;
         for (unsigned b = 0; b < CS_LENGTH_BINS; b++)
             sums[b + 1] = sums[b] + row->shares[b];
         memset(steps, 0, (CS_LENGTH_BINS + 1) * sizeof *steps);
-        for (unsigned b = 0; b < CS_LENGTH_BINS; b++)
+        for (unsigned b = 0; b < CS_LENGTH_BINS; b++) {
             if (row->left[b])
                 spread(steps, sums, b, CS_LENGTH_BINS - 1, (double)row->left[b]);
+            if (row->unseen[b] > 0)
+                spread(steps, sums, 0, b, row->unseen[b]);
+        }
         for (size_t i = 0; i < n_bounds; i++)
             spread(steps, sums, bounds[i].low, bounds[i].high, 1);
         moved = 0;

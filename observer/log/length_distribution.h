@@ -12,7 +12,7 @@ struct cs_length_bounds {
 };
 
 unsigned cs_length_bin(uint64_t cycles);
-/* Fills row->shares from its `ended` and `left`, and its bounds. 0, or -ENOMEM. */
+/* Fills row->shares from its `ended`, `left` and `unseen`, and its bounds. 0, or -ENOMEM. */
 int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length_bounds *bounds,
                        size_t n_bounds);
 

@@ -31,7 +31,13 @@ struct folding {
     size_t n_bounds;
     struct cs_observe_aliases aliases;
     unsigned tag;
-    uint64_t tolerance; /* from one reading to the next; later ones are absences */
+    uint64_t tolerance;              /* from one reading to the next; later ones are absences */
+    struct left_out {                /* numbers between two that were seen, one after the other */
+        uint64_t step, top, longest; /* the highest number; the longest interval since it came */
+        bool absent;                 /* in that time */
+        double all, dense;           /* dense: too many for the time that they had */
+        double at_most[CS_LENGTH_BINS];
+    } left_out;
     struct stretch threads[THREADS], *last;
 };
 
@@ -43,9 +49,9 @@ static uint64_t age(const struct stretch *s, uint64_t at)
 }
 
 /* Rows that count a value: all but 0, and its own. */
-static bool counts(const struct folding *f, unsigned row, uint64_t value)
+static bool counts(struct folding *f, unsigned row, uint64_t value)
 {
-    return row == 0 ? value != 0 : f->l->rows[row].value == value;
+    return row == 0 ? value != 0 : f->l->rows[row].value == cs_observe_aliases_region(&f->aliases, value);
 }
 
 static bool bound(struct folding *f, unsigned row, uint64_t low, uint64_t high)
@@ -182,6 +188,46 @@ static void absent(struct folding *f, uint64_t since, const struct cs_sample *fr
     }
 }
 
+#define NUMBER_LEAST                                                                                         \
+    16 /* cycles that something with a number takes at least: faster numbers are no requests */
+
+/* Numbers of all threads together: which one runs doesn't matter. */
+static void leave_out(struct left_out *o, const struct cs_sample *from, const struct cs_sample *to,
+                      unsigned tag, bool looked)
+{
+    const uint64_t value = to->tags[tag], took = to->end > from->end ? to->end - from->end : 0;
+    o->longest = took > o->longest ? took : o->longest;
+    o->absent |= !looked;
+    if (to->descheduled || value == 0 || value <= o->top || value == CS_TAG_DESCHEDULED)
+        return;
+    const double n = o->top ? (double)((value - o->top) / o->step) - 1 : 0;
+    o->all += n;
+    if (!o->absent)
+        o->at_most[cs_length_bin(o->longest)] += n;
+    if (!o->absent && n * NUMBER_LEAST > (double)o->longest)
+        o->dense += n;
+    o->top = value;
+    o->longest = 0;
+    o->absent = false;
+}
+
+#define DENSE_MOST 0.2
+#define UNSEEN_MOST 20 /* times as many as were seen; of more nothing is known */
+
+/* Threads that take numbers by turns are seen out of order: those left out at first may come later. */
+static void count_unseen(struct cs_observe_lengths *l, const struct left_out *o)
+{
+    const double range = o->step ? (double)((l->most - l->least) / o->step) + 1 : 0,
+                 missing = range - (double)l->numbers, share = o->all > 0 ? fmin(1, missing / o->all) : 0;
+    if (!l->numbered || missing <= 0 || missing > UNSEEN_MOST * (double)l->numbers ||
+        o->dense > DENSE_MOST * o->all)
+        return;
+    for (unsigned b = 0; b < CS_LENGTH_BINS; b++) {
+        l->rows[0].unseen[b] = share * o->at_most[b];
+        l->unseen += l->rows[0].unseen[b];
+    }
+}
+
 static int all_samples(struct folding *f, struct cs_observe_log_reader *log,
                        const struct cs_observe_lengths_options *options, struct cs_error *err)
 {
@@ -194,9 +240,9 @@ static int all_samples(struct folding *f, struct cs_observe_log_reader *log,
             cs_observe_log_reader_place(log, &done, &total);
             options->progress(options->arg, total + done, 2 * total);
         }
-        if (to.tags[f->tag] != raw) {
+        if (to.tags[f->tag] != raw) { /* points of one method are one stretch, numbers of one name aren't */
             raw = to.tags[f->tag];
-            region = cs_observe_aliases_region(&f->aliases, raw);
+            region = raw >> 32 ? cs_observe_aliases_region(&f->aliases, raw) : raw;
         }
         to.tags[f->tag] = region;
         if (any) {
@@ -209,6 +255,8 @@ static int all_samples(struct folding *f, struct cs_observe_log_reader *log,
                 f->l->unseen_cycles += to.end > from.end ? (double)(to.end - from.end) : 0;
             }
             pending = short_one;
+            if (f->l->numbered)
+                leave_out(&f->left_out, &from, &to, f->tag, short_one);
         }
         any = true;
         before = from;
@@ -334,11 +382,13 @@ int cs_observe_lengths_fold(const char *path, const struct cs_observe_lengths_op
         goto out;
     }
     /* Beyond that a begin or an end would be known too badly: an absence. */
+    f->left_out.step = numbering->seen.step;
     f->tolerance = (uint64_t)(2 * f->l->period_cycles + f->l->cycles_per_second * 1e-6);
     cs_observe_log_reader_close(r);
     r = NULL;
     if ((rc = cs_observe_log_open(path, &r, err)) < 0 || (rc = all_samples(f, r, options, err)) < 0)
         goto out;
+    count_unseen(f->l, &f->left_out);
     for (unsigned row = 0; row < f->l->n_rows; row++)
         if (cs_length_estimate(&f->l->rows[row], f->bounds[row].at, f->bounds[row].n) < 0) {
             rc = cs_fail(err, ENOMEM, "no memory for lengths");

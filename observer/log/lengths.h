@@ -16,9 +16,10 @@
  * observer's absences know nothing of the tag.
  *
  * Where each thread's values only grow, as numbers of requests do, the same value after an absence is the same
- * stretch. Another value bounds its end. Otherwise it may have been away and back, and counts as far as it was
- * seen. A thread that doesn't run keeps its value: lengths are wall-clock time. Two passes over the file; memory
- * for the histograms and the bounds only. One owner. */
+ * stretch. Another value bounds its end. A number that is left out between two samples was shorter than the time
+ * between them, and counts so. One that an absence hides doesn't count: its begin wasn't seen. Other values may have
+ * been away and back after an absence, and count as far as they were seen. A thread that doesn't run keeps its value:
+ * lengths are wall-clock time. Two passes over the file; memory for the histograms and the bounds only. One owner. */
 #ifndef CS_OBSERVER_LOG_LENGTHS_H
 #define CS_OBSERVER_LOG_LENGTHS_H
 
@@ -43,6 +44,7 @@ struct cs_observe_length_row {
     uint64_t longest, longest_cut;    /* the latter is at least so long */
     /* By length in cycles: whole ones, those known to be longer, and shares of what is most likely. */
     uint64_t ended[CS_LENGTH_BINS], left[CS_LENGTH_BINS];
+    double unseen[CS_LENGTH_BINS]; /* numbers that no sample has, at most so long */
     double shares[CS_LENGTH_BINS];
 };
 
@@ -52,6 +54,7 @@ struct cs_observe_lengths {
     double whole_cycles, unseen_cycles;      /* of the log; of it the observer wasn't looking */
     bool numbered;                           /* each thread's values only grow */
     uint64_t least, most, numbers;           /* where numbered: the numbers, and how many of them were seen */
+    double unseen;                           /* numbers that rows[0] counts though no sample has them */
     unsigned n_rows;
     struct cs_observe_length_row rows[];
 };

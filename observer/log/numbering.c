@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/numbering.h"
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 void cs_observe_numbering_see(struct cs_observe_numbering *n, const struct cs_sample *s, unsigned tag)
 {
     const uint64_t value = s->tags[tag];
@@ -22,6 +32,10 @@ void cs_observe_numbering_see(struct cs_observe_numbering *n, const struct cs_sa
         return;
     n->fails = value <= t->last;
     t->last = value;
+    n->step = n->numbers == 0 ? 0
+              : n->step == 1
+                  ? 1
+                  : common_divisor(value > n->least ? value - n->least : n->least - value, n->step);
     n->least = n->numbers == 0 || value < n->least ? value : n->least;
     n->most = value > n->most ? value : n->most;
     n->numbers++;

@@ -13,6 +13,7 @@
 struct cs_observe_numbering { /* all zero: nothing was seen */
     bool fails;               /* a number came again, or was less */
     uint64_t least, most, numbers;
+    uint64_t step; /* greatest common divisor of their differences; 0: one number, or none */
     struct cs_observe_numbering_thread {
         uint32_t thread;
         bool used;

@@ -134,6 +134,34 @@ static void lengths_are_the_programs_own(void **state)
     cs_observe_lengths_close(l);
 }
 
+/* Most requests are shorter than the time between two samples. Numbers go up by `step`. */
+static struct cs_observe_lengths *brief(uint64_t step, double mean, double *truth)
+{
+    struct made m;
+    seed = 11;
+    begin_log(&m, false);
+    double next_change = (double)m.clock + 3000;
+    unsigned n = 0;
+    uint64_t value = 0;
+    while (n < REQUESTS || value) {
+        while ((double)m.clock >= next_change && (n < REQUESTS || value)) {
+            if (value == 0) {
+                truth[n] = -mean * log(share());
+                next_change += truth[n++];
+                value = step * n;
+            } else {
+                next_change += 300 * share();
+                value = 0;
+            }
+        }
+        put(&m, 0, value);
+        m.clock += (uint64_t)(PERIOD * (share() - 0.5));
+    }
+    put(&m, 0, 0);
+    qsort(truth, REQUESTS, sizeof *truth, by_length);
+    return end_log(&m, 0);
+}
+
 /* Of whole ones alone: what a report without a word on absences would say. */
 static double quantile_of_whole(const struct cs_observe_length_row *row, double q)
 {
@@ -143,6 +171,38 @@ static double quantile_of_whole(const struct cs_observe_length_row *row, double 
             return ldexp(1 + (b % CS_LENGTH_BINS_OCTAVE) / (double)CS_LENGTH_BINS_OCTAVE,
                          (int)(b / CS_LENGTH_BINS_OCTAVE));
     return NAN;
+}
+
+static void numbers_that_no_sample_has_count_as_brief(void **state)
+{
+    static double truth[REQUESTS];
+    (void)state;
+    for (uint64_t step = 1; step < 4; step += 2)
+        for (double mean = PERIOD / 2; mean < 5 * PERIOD; mean *= 2) {
+            struct cs_observe_lengths *l = brief(step, mean, truth);
+            assert_true(l->numbered && (double)l->numbers < 0.95 * REQUESTS);
+            assert_near(REQUESTS, (double)l->numbers + l->unseen, 0.01);
+            for (double q = 0.9; q < 0.999; q += 0.09)
+                if (true_quantile(truth, q) > 2 * PERIOD)
+                    assert_near(true_quantile(truth, q), cs_observe_length_quantile(&l->rows[0], q), 0.1);
+            cs_observe_lengths_close(l);
+        }
+}
+
+/* Times as values grow, too: what lies between them are no requests. */
+static void values_that_are_no_numbers_have_none_between_them(void **state)
+{
+    struct made m;
+    (void)state;
+    seed = 5;
+    begin_log(&m, false);
+    for (unsigned i = 0; i < 2000; i++)
+        for (unsigned k = 0; k < 5; k++)
+            put(&m, 0, k == 4 ? 0 : (m.clock - k * PERIOD) >> 2 | 1);
+    struct cs_observe_lengths *l = end_log(&m, 0);
+    assert_true(l->numbered);
+    assert_true(l->unseen == 0);
+    cs_observe_lengths_close(l);
 }
 
 static void absences_do_not_shorten_the_distribution(void **state)
@@ -236,6 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths_are_the_programs_own),
+        cmocka_unit_test(numbers_that_no_sample_has_count_as_brief),
+        cmocka_unit_test(values_that_are_no_numbers_have_none_between_them),
         cmocka_unit_test(absences_do_not_shorten_the_distribution),
         cmocka_unit_test(who_waits_keeps_its_value),
         cmocka_unit_test(values_that_come_again_have_rows_of_their_own),
