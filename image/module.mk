@@ -10,6 +10,5 @@ $(BUILD)/tests/programs/readable_names: $(LIB)
 programs.readable_names.libs = $(LIB) $(ALL_LIBS)
 
 # The same, for frame tables and libdwfl's unwinding.
-$(BUILD)/tests/programs/chain_compare $(BUILD)/tests/programs/interpreted_frames: $(LIB)
+$(BUILD)/tests/programs/chain_compare: $(LIB)
 programs.chain_compare.libs = $(LIB) $(ALL_LIBS)
-programs.interpreted_frames.libs = $(LIB) $(ALL_LIBS)

@@ -5,17 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-int cs_store_file_head(const char *path, struct cs_store_profile_file *file, struct cs_error *err)
-{
-    struct cs_bytes bytes = {0};
-    uint64_t file_bytes = 0;
-    int rc = cs_store_file_read(path, CS_PROFILE_HEAD_MAX, &bytes, &file_bytes, err);
-    if (rc == 0)
-        rc = cs_store_profile_decode_head(bytes.start, bytes.used, file_bytes, path, file, err);
-    cs_bytes_fini(&bytes);
-    return rc;
-}
-
 int cs_store_file_load(const char *path, struct cs_store_profile_file *file, struct cs_table **table,
                        struct cs_error *err)
 {

@@ -11,8 +11,6 @@
  * something that can't be added to (other columns, another unit). `later`: as in file.h. */
 int cs_store_file_merge(const char *path, const struct cs_store_profile_head *head, struct cs_table *table,
                         struct cs_store_unsynced *later, struct cs_error *err);
-/* The head alone. -ENOENT when there is no such file. */
-int cs_store_file_head(const char *path, struct cs_store_profile_file *file, struct cs_error *err);
 /* All of it; the caller closes *table. */
 int cs_store_file_load(const char *path, struct cs_store_profile_file *file, struct cs_table **table,
                        struct cs_error *err);

@@ -8,20 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_NS 2000000000ULL /* for a child that takes ten milliseconds, on a busy machine */
 #define CPU_MS 200
 #define STATE_BYTES 1024 /* of the file at its root: what tells offsets has 616 */
 #define SYMBOLS_MAX 2000000
 
-static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_php,
-                                                          &cs_interpreter_lua};
+static const struct cs_interpreter_kind *const kinds[] = {&cs_interpreter_python, &cs_interpreter_lua};
 #define N_KINDS (sizeof kinds / sizeof *kinds)
-
-struct cs_interpreter {
-    struct cs_interpreter_place place;
-    struct cs_process_memory memory;
-    uint64_t bias;
-};
 
 struct symbol {
     const char *name;
@@ -150,21 +142,6 @@ int cs_interpreter_answer(struct cs_apart *child, const char *path, struct cs_in
     return 1;
 }
 
-int cs_interpreter_find(const char *path, struct cs_interpreter_place *place, struct cs_error *err)
-{
-    struct cs_apart child = {0};
-    int fd = cs_open_regular(NULL, path, INT64_MAX, NULL);
-    int rc = fd < 0 ? fd : cs_interpreter_ask(&child, fd);
-    if (fd >= 0)
-        close(fd);
-    if (rc < 0)
-        return cs_fail(err, -rc, "can't open %s: %s", path, strerror(-rc));
-    (void)cs_apart_wait(&child, WAIT_NS);
-    rc = cs_interpreter_answer(&child, path, place, err);
-    cs_apart_end(&child);
-    return rc > 0 ? 0 : rc < 0 ? rc : cs_fail(err, ETIMEDOUT, "%s could not be read in time", path);
-}
-
 bool cs_interpreter_may_be(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -173,80 +150,4 @@ bool cs_interpreter_may_be(const char *path)
             if (strncmp(name, *begins, strlen(*begins)) == 0)
                 return true;
     return false;
-}
-
-int cs_interpreter_open(const char *path, uint64_t bias, const struct cs_process_memory *memory,
-                        struct cs_interpreter **out, struct cs_error *err)
-{
-    struct cs_interpreter_place place;
-    int rc = cs_interpreter_find(path, &place, err);
-    if (rc < 0)
-        return rc;
-    struct cs_interpreter *it = calloc(1, sizeof *it);
-    if (!it)
-        return cs_fail(err, ENOMEM, "no memory for the interpreter in %s", path);
-    *it = (struct cs_interpreter){.place = place, .memory = *memory, .bias = bias};
-    *out = it;
-    return 0;
-}
-
-void cs_interpreter_close(struct cs_interpreter *it)
-{
-    free(it);
-}
-
-const char *cs_interpreter_version(const struct cs_interpreter *it)
-{
-    return it->place.version;
-}
-
-bool cs_interpreter_is_loop(const struct cs_interpreter *it, uint64_t pc)
-{
-    return pc - it->bias - it->place.loop < it->place.loop_bytes;
-}
-
-size_t cs_interpreter_frames(const struct cs_interpreter *it, int tid, struct cs_interpreted_frame *frames,
-                             size_t room)
-{
-    const struct cs_interpreter_kind *kind = it->place.kind;
-    return kind->frames
-               ? kind->frames(&it->memory, it->place.root + it->bias, &it->place.offsets, tid, frames, room)
-               : 0;
-}
-
-void cs_interpreter_name(const struct cs_interpreter *it, const struct cs_interpreted_frame *frame,
-                         struct cs_interpreted_name *name)
-{
-    it->place.kind->name(&it->memory, &it->place.offsets, frame, name);
-}
-
-/* Aligned at the outer end: a run of the loop that has just begun or is about to end has no frame of its own, and it is the
- * innermost. */
-size_t cs_interpreter_merge(const struct cs_interpreter *it, const uint64_t *pcs, size_t n_pcs,
-                            const struct cs_interpreted_frame *frames, size_t n_frames,
-                            struct cs_merged_frame *merged, size_t room, bool *fits)
-{
-    size_t n = 0, next = 0, runs = 0, groups = 0;
-    for (size_t i = 0; i < n_pcs; i++)
-        runs += cs_interpreter_is_loop(it, i == 0 ? pcs[0] : pcs[i] - 1);
-    for (size_t i = 0; i < n_frames; i++)
-        groups += frames[i].entry || i + 1 == n_frames;
-    *fits = runs == groups || runs == groups + 1;
-    for (; groups > runs && next < n_frames && n < room;
-         next++) { /* in no run that is seen: in front of all */
-        merged[n++] = (struct cs_merged_frame){0, &frames[next]};
-        groups -= frames[next].entry;
-    }
-    for (size_t i = 0; i < n_pcs && n < room; i++) {
-        if (!cs_interpreter_is_loop(it, i == 0 ? pcs[0] : pcs[i] - 1) || runs-- > groups) {
-            merged[n++] = (struct cs_merged_frame){pcs[i], NULL};
-            continue;
-        }
-        groups--;
-        for (bool entry = false; next < n_frames && !entry && n < room; next++) {
-            merged[n++] = (struct cs_merged_frame){0, &frames[next]};
-            entry = frames[next].entry;
-        }
-    }
-    return n;
 }

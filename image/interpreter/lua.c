@@ -335,7 +335,7 @@ static void name_of(const struct cs_process_memory *memory, const struct cs_inte
     uint8_t proto[PROTO_BYTES];
     char source[256];
     (void)offsets;
-    *name = (struct cs_interpreted_name){.line = 0};
+    *name = (struct cs_interpreted_name){.first_line = 0};
     if (!read_proto(memory, frame->code, proto))
         return;
     name->first_line = half_of(proto, PROTO_FIRST_LINE);

@@ -2,38 +2,32 @@
 /* CPython 3.11 and later. From 3.13 on an interpreter has a table of where it keeps what: _Py_DebugOffsets, at the
  * beginning of _PyRuntime, also in the file. The table is believed if it fits together. A thread's frames are a list of
  * _PyInterpreterFrame, innermost first. One run of the native loop serves several of them. It began with the frame that
- * says so (3.11: is_entry). From 3.12 on it began with the one before a frame without code that lies on the C stack.
- * Lines are in co_linetable: CPython's Objects/locations.md (PEP 626, PEP 657). */
+ * says so (3.11: is_entry). From 3.12 on it began with the one before a frame without code that lies on the C stack. */
 #include "image/interpreter/interpreter.h"
 #include "image/interpreter/python_offsets.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define INTERPRETERS_MOST 64
-#define THREADS_MOST 4096
-#define LINES_BYTES_MOST 65536
 #define NO CS_PYTHON_NO_OFFSET
-#define TAGS UINT64_C(7) /* of references, from 3.14 on: they point to multiples of 8 */
 
 static const struct cs_python_offsets versions[] = {
-    {0x030b, 40, 0, 16, 8, 160, 152, 56, 8, 32, 48, 56, 69, 8, 68, NO, 128, 112, 72, 136, 184, 48, 72},
-    {0x030c, 40, 0, 72, 8, 144, 136, 56, 0, 0, 8, 56, 70, 24, NO, 3, 128, 112, 68, 136, 192, 40, 56},
+    {0x030b, 40, 0, 16, 8, 152, 56, 8, 32, 48, 69, 8, 68, NO, 128, 112, 72, 48, 72},
+    {0x030c, 40, 0, 72, 8, 136, 56, 0, 0, 8, 70, 24, NO, 3, 128, 112, 68, 40, 56},
 };
 
 /* Where in the list that is told (8 bytes each) what is wanted stands. Include/internal/pycore_debug_offsets.h. */
 struct debug_offsets_at {
     uint32_t since; /* major << 8 | minor */
     uint8_t interpreters, interpreter_next, threads;
-    uint8_t thread_bytes, thread_next, current_frame, thread_id, native_thread_id;
-    uint8_t frame_bytes, frame_previous, frame_code, frame_instruction, frame_owner;
-    uint8_t code_bytes, filename, qualname, lines, first_line, instructions;
+    uint8_t thread_bytes, thread_next, current_frame, thread_id;
+    uint8_t frame_bytes, frame_previous, frame_code, frame_owner;
+    uint8_t code_bytes, filename, qualname, first_line;
     uint8_t object_bytes, object_type, string_bytes, string_state, string_length, string_ascii;
 };
 static const struct debug_offsets_at layouts[] = {
-    {0x030e, 5, 8, 9, 20, 22, 24, 25, 26, 29, 30, 31, 32, 34, 36, 37, 39, 40, 41, 45, 46, 47, 73, 74, 75, 76},
-    {0x030d, 5, 8, 9, 19, 21, 23, 24, 25, 28, 29, 30, 31, 33, 34, 35, 37, 38, 39, 43, 44, 45, 67, 68, 69, 70},
+    {0x030e, 5, 8, 9, 20, 22, 24, 25, 29, 30, 31, 34, 36, 37, 39, 41, 46, 47, 73, 74, 75, 76},
+    {0x030d, 5, 8, 9, 19, 21, 23, 24, 28, 29, 30, 33, 34, 35, 37, 39, 44, 45, 67, 68, 69, 70},
 };
 enum {
     DEBUG_OFFSETS_BYTES = 77 * 8,
@@ -89,13 +83,11 @@ static bool open_debug_offsets(uint64_t version, const uint8_t *state, size_t n,
         .interpreter_next = take(&list, t->interpreter_next, NO),
         .threads = take(&list, t->threads, NO),
         .thread_next = take(&list, t->thread_next, thread),
-        .native_thread_id = take(&list, t->native_thread_id, thread),
         .thread_id = take(&list, t->thread_id, thread),
         .c_frame = NO,
         .current_frame = take(&list, t->current_frame, thread),
         .frame_code = take(&list, t->frame_code, frame - 7),
         .frame_previous = take(&list, t->frame_previous, frame - 7),
-        .frame_instruction = take(&list, t->frame_instruction, frame - 7),
         .frame_owner = take(&list, t->frame_owner, frame),
         .frame_globals = FRAME_GLOBALS,
         .frame_is_entry = NO,
@@ -103,8 +95,6 @@ static bool open_debug_offsets(uint64_t version, const uint8_t *state, size_t n,
         .code_qualname = take(&list, t->qualname, code),
         .code_filename = take(&list, t->filename, code),
         .code_first_line = take(&list, t->first_line, code),
-        .code_lines = take(&list, t->lines, code),
-        .code_instructions = take(&list, t->instructions, code),
         .string_ascii = take(&list, t->string_ascii, 64),
     };
     o->string_other = o->string_ascii + 16;
@@ -124,53 +114,6 @@ static bool open_python(uint64_t version, const uint8_t *state, size_t n, char n
             return true;
         }
     return open_debug_offsets(version, state, n, &offsets->python);
-}
-
-static uint64_t thread_of(const struct cs_process_memory *memory, uint64_t root,
-                          const struct cs_python_offsets *o, int tid)
-{
-    unsigned left = THREADS_MOST;
-    uint64_t interpreter = word(memory, root + o->interpreters);
-    for (unsigned i = 0; interpreter && i < INTERPRETERS_MOST; i++) {
-        for (uint64_t thread = word(memory, interpreter + o->threads); thread && left > 0; left--) {
-            if (word(memory, thread + o->native_thread_id) == (uint64_t)tid)
-                return thread;
-            thread = word(memory, thread + o->thread_next);
-        }
-        interpreter = word(memory, interpreter + o->interpreter_next);
-    }
-    return 0;
-}
-
-static size_t frames_of(const struct cs_process_memory *memory, uint64_t root,
-                        const struct cs_interpreter_offsets *offsets, int tid,
-                        struct cs_interpreted_frame *frames, size_t room)
-{
-    const struct cs_python_offsets *o = &offsets->python;
-    uint64_t thread = thread_of(memory, root, o, tid), frame = 0;
-    size_t n = 0;
-    if (thread && o->c_frame != NO)
-        thread = word(memory, thread + o->c_frame);
-    if (thread)
-        frame = word(memory, thread + o->current_frame);
-    /* shims don't count as frames: twice the room bounds the walk */
-    for (size_t steps = 0; frame && n < room && steps < 2 * room; steps++) {
-        uint64_t previous = word(memory, frame + o->frame_previous);
-        uint8_t owner = byte(memory, frame + o->frame_owner);
-        if (o->frame_is_entry == NO && owner >= o->owner_of_shims) {
-            if (n > 0 && owner == o->owner_of_shims)
-                frames[n - 1].entry = true;
-        } else {
-            uint64_t code = word(memory, frame + o->frame_code) & ~TAGS,
-                     instruction = word(memory, frame + o->frame_instruction);
-            frames[n++] = (struct cs_interpreted_frame){.code = code,
-                                                        .at = instruction - (code + o->code_instructions),
-                                                        .entry = o->frame_is_entry != NO &&
-                                                                 byte(memory, frame + o->frame_is_entry)};
-        }
-        frame = previous;
-    }
-    return n;
 }
 
 static char *put_utf8(char *to, uint32_t c)
@@ -225,66 +168,16 @@ static void text_at(const struct cs_process_memory *memory, const struct cs_pyth
     *to = '\0';
 }
 
-static uint32_t take_number(const uint8_t **at, const uint8_t *end)
-{
-    uint32_t value = 0;
-    for (unsigned shift = 0; *at < end && shift < 30; shift += 6) {
-        uint8_t b = *(*at)++;
-        value |= (uint32_t)(b & 0x3f) << shift;
-        if (!(b & 0x40))
-            break;
-    }
-    return value;
-}
-
-static int take_difference(const uint8_t **at, const uint8_t *end)
-{
-    uint32_t value = take_number(at, end);
-    return value & 1 ? -(int)(value >> 1) : (int)(value >> 1);
-}
-
-/* Each entry: a byte (1, kind: 4 bits, code units - 1: 3 bits), and by kind differences of lines and columns. */
-static unsigned line_in(const uint8_t *at, const uint8_t *end, int first_line, uint64_t wanted)
-{
-    uint64_t code = 0;
-    int line = first_line;
-    while (at < end) {
-        uint8_t head = *at++, kind = head >> 3 & 15;
-        uint64_t next = code + 2 * ((head & 7) + 1U);
-        if (kind == 14 || kind == 13)
-            line += take_difference(&at, end);
-        else if (kind >= 10 && kind <= 12)
-            line += kind - 10;
-        if (kind == 14)
-            for (int i = 0; i < 3; i++)
-                take_number(&at, end);
-        else if (kind < 10)
-            at += 1;
-        else if (kind < 13)
-            at += 2;
-        if (wanted < next)
-            return kind == 15 || line < 0 ? 0 : (unsigned)line;
-        code = next;
-    }
-    return 0;
-}
-
 static void name_of(const struct cs_process_memory *memory, const struct cs_interpreter_offsets *offsets,
                     const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name)
 {
     const struct cs_python_offsets *o = &offsets->python;
-    *name = (struct cs_interpreted_name){.line = 0};
+    *name = (struct cs_interpreted_name){.first_line = 0};
     text_at(memory, o, word(memory, frame->code + o->code_qualname), name->function);
     text_at(memory, o, word(memory, frame->code + o->code_filename), name->file);
-    uint64_t lines = word(memory, frame->code + o->code_lines), n = word(memory, lines + 16);
     int32_t first = 0;
-    uint8_t *bytes = lines && n <= LINES_BYTES_MOST ? malloc(n + 1) : NULL;
-    if (bytes && memory->read(memory->arg, lines + 32, bytes, n) &&
-        memory->read(memory->arg, frame->code + o->code_first_line, &first, sizeof first)) {
-        name->line = line_in(bytes, bytes + n, first, frame->at);
-        name->first_line = first > 0 ? (unsigned)first : 0;
-    }
-    free(bytes);
+    if (memory->read(memory->arg, frame->code + o->code_first_line, &first, sizeof first) && first > 0)
+        name->first_line = (unsigned)first;
 }
 
 static const char *const files[] = {"python3", "libpython3", NULL};
@@ -295,6 +188,5 @@ const struct cs_interpreter_kind cs_interpreter_python = {
     .loop = "_PyEval_EvalFrameDefault",
     .names = files,
     .open = open_python,
-    .frames = frames_of,
     .name = name_of,
 };

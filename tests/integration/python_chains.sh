@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Chains of a Python program, taken in the kernel, have its functions where the interpreter's loop would stand: with names of all of
-# them although the program has ended, and with totals that are those of the program's own clock (CPU time by caller, noted by itself).
+# them although the program has ended, and with totals that are those of the program's own clock (CPU time by caller, noted by itself). Two names
+# aren't ASCII.
 set -eu
 cd "$(dirname "$0")/../.."
 export CYCLESCOPE=${CYCLESCOPE:-$(realpath "${BUILD:-build}/cyclescope")}
@@ -10,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 export CYCLESCOPE_CACHE=$scratch/cache
 cat >"$scratch/work.py" <<'END'
 import json, sys, threading, time
-spent = {'heavy': 0.0, 'light': 0.0, 'callback': 0.0}
+spent = {'heavy': 0.0, 'größe': 0.0, 'callback': 0.0, '世界': 0.0}
 def leaf(n):
     total = 0
     for i in range(n):
@@ -18,8 +19,10 @@ def leaf(n):
     return total
 def heavy():
     return leaf(30000)
-def light():
+def größe():
     return leaf(10000)
+def 世界():
+    return leaf(5000)
 def by_key(x):
     return leaf(400) - x
 def callback():
@@ -30,7 +33,7 @@ def timed(what):
     spent[what.__name__] += time.thread_time() - start
 def main():
     while sum(spent.values()) < float(sys.argv[2]):
-        timed(heavy); timed(light); timed(callback)
+        timed(heavy); timed(größe); timed(世界); timed(callback)
     json.dump(spent, open(sys.argv[1], 'w'))
 thread = threading.Thread(target=main)
 thread.start(); thread.join()
