@@ -70,6 +70,23 @@ KEPT static void sleeping(void)
         pause();
 }
 
+static void *sends_to_all(void *arg)
+{
+    for (;;) {
+        usleep(300);
+        kill(getpid(), SIGWINCH);
+    }
+    return arg;
+}
+
+KEPT static void gets_signals_all_the_time(void)
+{
+    pthread_t pauses, sends;
+    pthread_create(&pauses, NULL, pausing, NULL);
+    pthread_create(&sends, NULL, sends_to_all, NULL);
+    loops_of_ten();
+}
+
 /* Signals that it has pending. */
 static uint64_t pending(pid_t pid)
 {
@@ -108,6 +125,24 @@ static void who_has_a_child_and_other_threads_is_left_alone(void **state)
     cs_burst_runner_close(of_alone);
     end(pid);
     end(alone);
+}
+
+/* A signal that nobody handles, sent to all, wakes another thread while the first one stands. After one was seen that one is left
+ * alone, for longer each time. */
+static void who_gets_signals_all_the_time_is_left_alone(void **state)
+{
+    (void)state;
+    pid_t pid = child(gets_signals_all_the_time);
+    struct cs_burst_runner *runner = runner_of(pid);
+    unsigned tries = 0;
+    while (go(runner, pid, 1000, 0)->outcome.skip != CS_BURST_SKIP_IGNORED)
+        assert_in_range(++tries, 1, 300);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_IGNORED);
+    usleep(1100000);
+    assert_int_not_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_IGNORED);
+    cs_burst_runner_close(runner);
+    end(pid);
 }
 
 /* One of the three signals that do nothing is enough: a thread that leaves SIGTRAP to others, and handles SIGURG and SIGCHLD. */
@@ -179,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_blocks_every_signal_is_left_alone),
         cmocka_unit_test(who_has_a_child_and_other_threads_is_left_alone),
+        cmocka_unit_test(who_gets_signals_all_the_time_is_left_alone),
         cmocka_unit_test(who_blocks_sigtrap_is_followed_and_has_none_pending),
         cmocka_unit_test(who_sleeps_is_let_go_in_time),
         cmocka_unit_test(who_is_being_debugged_is_left_alone),

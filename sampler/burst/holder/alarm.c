@@ -54,6 +54,8 @@ static uint64_t mask_of(const char *text, const char *field)
      1ULL << (SIGTSTP - 1) | 1ULL << (SIGTTIN - 1) | 1ULL << (SIGTTOU - 1) | 1ULL << (SIGXFSZ - 1) |         \
      1ULL << (SIGCHLD - 1) | 1ULL << (SIGURG - 1) | 1ULL << (SIGWINCH - 1) | 3ULL << (32 - 1))
 
+#define QUIET (1ULL << (SIGURG - 1) | 1ULL << (SIGWINCH - 1) | 1ULL << (SIGCHLD - 1))
+
 int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct others_woken *woken)
 {
     static const int quiet[] = {SIGURG, SIGWINCH, SIGCHLD};
@@ -63,15 +65,38 @@ int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct
     uint64_t blocked = mask_of(text, "SigBlk:"), handled = mask_of(text, "SigCgt:"),
              taken = blocked | handled;
     uint64_t ignored = mask_of(text, "SigIgn:");
-    bool alone = mask_of(text, "Threads:") <= 1;
+    bool alone = mask_of(text, "Threads:") <= 1, first = mask_of(text, "Tgid:") == mask_of(text, "Pid:");
     woken->by_children = !alone && !((handled | ignored) >> (SIGCHLD - 1) & 1);
-    woken->by_signals = !alone && mask_of(text, "Tgid:") == mask_of(text, "Pid:") && ignored & ~SELDOM;
+    woken->by_signals = !alone && first && ignored & ~SELDOM;
+    woken->by_quiet = alone || !first ? 0 : QUIET & ~handled;
     *deliver = false;
     for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++)
         if (!(taken >> (quiet[i] - 1) & 1))
             return quiet[i];
     *deliver = urgent_is_quiet && !(blocked >> (SIGURG - 1) & 1);
     return *deliver ? SIGURG : 0;
+}
+
+#define REST_NS 1000000000ULL
+#define REST_MAX_NS (64 * REST_NS)
+#define REST_CALM 8
+static uint64_t rest_ns, rest_until;
+
+void alarm_saw_signal(const struct others_woken *woken, int number, int32_t code, uint64_t time_ns)
+{
+    bool to_all = number >= 1 && number <= 64 && woken->by_quiet >> (number - 1) & 1 && code != SI_TKILL;
+    if (!to_all || time_ns < rest_until)
+        return;
+    if (time_ns > rest_until + REST_CALM * rest_ns) /* the first for long */
+        rest_ns = REST_NS;
+    else if (rest_ns < REST_MAX_NS)
+        rest_ns *= 2;
+    rest_until = time_ns + rest_ns;
+}
+
+bool alarm_rests(const struct others_woken *woken, uint64_t time_ns)
+{
+    return woken->by_quiet && time_ns < rest_until;
 }
 
 bool signal_is_pending(uint32_t tid)

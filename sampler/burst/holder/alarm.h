@@ -13,7 +13,12 @@
  * goes for every signal that a program ignores and that is sent to all of it, when its first thread is traced. */
 struct others_woken {
     bool by_children, by_signals;
+    uint64_t by_quiet; /* signals of which that is known only when one comes, bit = number - 1 */
 };
+/* A signal of this number and si_code stopped the thread. After one that was sent to the whole program, and that would have woken
+ * others, there are no bursts of the first thread for a second, and for twice as long after each further one, up to 64 s. */
+void alarm_saw_signal(const struct others_woken *woken, int number, int32_t code, uint64_t time_ns);
+bool alarm_rests(const struct others_woken *woken, uint64_t time_ns);
 /* The number of a signal that does nothing to the thread; 0: there is none now; negative: the thread is gone.
  * `urgent_is_quiet`: so is SIGURG where it is handled; then *deliver says that it must reach the thread. */
 int alarm_quiet_signal(uint32_t tid, bool urgent_is_quiet, bool *deliver, struct others_woken *woken);

@@ -209,9 +209,13 @@ static bool is_alarm(uint32_t tid, int number)
     struct {
         int32_t number, error, code, rest[29];
     } signal = {0};
-    if (number != quiet_signal || SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) < 0)
+    if (SYS(__NR_ptrace, GETSIGINFO, tid, 0, &signal) < 0)
         return false;
-    return number == SIGCHLD ? signal.code == SI_SIGIO : signal.code > 0; /* POLL_IN, POLL_HUP */
+    bool ours = number == quiet_signal && (number == SIGCHLD ? signal.code == SI_SIGIO /* POLL_IN, POLL_HUP */
+                                                             : signal.code > 0);
+    if (!ours)
+        alarm_saw_signal(&woken, number, signal.code, clock_ns());
+    return ours;
 }
 
 /* We give up. A signal may be on its way all the same, and end a call that nobody would make again (in_call) once we are gone. After
@@ -394,7 +398,7 @@ void burst(struct cs_burst_shared *with)
         return skip(CS_BURST_SKIP_REAL_TIME, 0);
     if (!quiet_signal)
         return skip(CS_BURST_SKIP_BLOCKED, 0);
-    if (woken.by_signals)
+    if (woken.by_signals || alarm_rests(&woken, asked_ns))
         return skip(CS_BURST_SKIP_IGNORED, 0);
     if (woken.by_children && has_children(shared->command.tid))
         return skip(CS_BURST_SKIP_CHILDREN, 0);
