@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,23 @@ static int check_owner(const char *path, struct cs_error *err)
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (!is_ours(st.st_uid) || st.st_mode & S_IWOTH))
         return cs_fail(err, EPERM, "%s %s: give a store of your own (-o)", path,
                        st.st_mode & S_IWOTH ? "may be written by everybody" : "belongs to another user");
+    return 0;
+}
+
+int cs_store_check_place(const struct cs_store *store, struct cs_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (!realpath(store->path, path))
+        return cs_fail(err, errno, "%s can't be resolved: %s", store->path, strerror(errno));
+    for (char *slash; (slash = strrchr(path, '/')) > path;) {
+        *slash = '\0';
+        if (stat(path, &st) == 0 &&
+            (!is_ours(st.st_uid) || (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))))
+            return cs_fail(err, EPERM, "%s %s, who could replace the store: give a store elsewhere (-o)",
+                           path,
+                           is_ours(st.st_uid) ? "may be written by everybody" : "belongs to another user");
+    }
     return 0;
 }
 

@@ -92,6 +92,8 @@ struct cs_store;
 enum cs_store_mode { CS_STORE_READ, CS_STORE_WRITE /* creates the directory */ };
 
 int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **out, struct cs_error *err);
+/* For who writes for long: nobody else may replace a folder on its path meanwhile. */
+int cs_store_check_place(const struct cs_store *store, struct cs_error *err);
 void cs_store_close(struct cs_store *store);
 /* One thing that lives as long as the store is open (open files of its images): `destroy` is called before it closes. */
 void cs_store_attach(struct cs_store *store, void *what, void (*destroy)(void *what));

@@ -57,6 +57,8 @@ static int read_settings(const struct cs_daemon_start *start, struct cs_daemon_s
 static int open_store(struct cs_daemon *daemon, struct cs_error *err)
 {
     int rc = cs_store_open(daemon->settings.store, CS_STORE_WRITE, &daemon->store, err);
+    if (rc == 0)
+        rc = cs_store_check_place(daemon->store, err);
     return rc < 0 ? rc : cs_daemon_epoch(daemon, err);
 }
 

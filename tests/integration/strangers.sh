@@ -111,6 +111,11 @@ for store in "$work/open/store" "$work/open/store/below" "$work/theirs.d" "$work
     grep -qE 'is a link of user 65534|belongs to another user|may be written by everybody' "$work/said" || fails "no reason: $(cat "$work/said")"
 done
 [ -z "$(find "$work/private" "$work/theirs.d" -mindepth 1)" ] || fails "folders were made by a stranger's link"
+# The daemon writes for long: nor below a folder whose owner, or anybody, could replace its store meanwhile.
+for place in "$work/theirs.d" "$work/open"; do
+    timeout 20 "$CYCLESCOPE" daemon start --foreground --no-bursts -o "$place/below" >"$work/said" 2>&1 && fails "the daemon writes below $place"
+    grep -q 'who could replace the store' "$work/said" || fails "no reason: $(cat "$work/said")"
+done
 
 # ---- a server whose answer has no end ----
 if ldconfig -p | grep -q 'libcurl.*\.so\.4'; then
