@@ -68,7 +68,7 @@ static void print_task(const char *name, const char *what)
 
 static void print_help(void)
 {
-    printf("cyclescope %s: a performance microscope for Linux\n\n"
+    printf("cyclescope %s: a profiler that shows the slow line and why it is slow\n\n"
            "usage: cyclescope SUBCOMMAND [OPTION...] [OPERAND...]\n",
            CS_VERSION);
     for (const struct task *t = tasks; t->name; t++)

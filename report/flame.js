@@ -82,7 +82,7 @@ class Flame {
     for (const [field, key, on] of this.fields) if (on) field.checked = State.get(key) === on; else field.value = key === "t" && !kept ? "" : State.get(key);
     if (this.search.value !== words) this.search.value = words;
     Object.assign(this, { words: words.toLowerCase(), mode: c, difference: !!this.after && d === "1", by: this.after && w === "b" ? 1 : 0, inverted: State.get("v") === "inside", label: kept ? (t === "[not told apart]" ? "" : t) : null });
-    this.note.textContent = t && !kept ? `Call chains weren't kept apart for ${t} (record -g --label ${labelKind}): the graph is of all.` : "";
+    this.note.textContent = t && !kept ? `Call chains weren't kept apart for ${t} (record --label ${labelKind}): the graph is of all.` : "";
     if (grown !== this.grown) this.grown = grown, this.grow();
     this.top = this.at = this.boxOf(z);
     this.draw();

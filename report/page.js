@@ -50,7 +50,7 @@ const thread = () => labelled.get(State.get("t")) || null;
 const labelKind = P.labels?.kind || "label";
 if (P.labels) {
   $("h-threads").textContent = { thread: "Threads", process: "Processes", command: "Commands", container: "Containers", cgroup: "Control groups" }[labelKind] || "Labels";
-  $("threads-note").textContent = `Choose a ${labelKind}: procedures, flame graph and call tree follow the choice.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't told apart here.` : "");
+  $("threads-note").textContent = `Choose a ${labelKind}: procedures, flame graph and call tree follow the choice.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't separate here.` : "");
   show("threads", $("h-threads").textContent);
   const first = (l) => [...l.rows].reduce((a, b) => (b[1] > a[1] ? b : a), [null, 0])[0];
   window.threadGrid = new Grid($("threads-grid"), $("h-threads").textContent, [
@@ -73,7 +73,7 @@ State.watch(() => {
 const columns = [];
 const samplesOf = (r) => (thread() ? thread().rows.get(r) ?? 0 : r[2 + main]);
 P.events.forEach((e, k) => {
-  columns.push({ head: e, value: (r) => (k === main ? samplesOf(r) : thread() ? null : r[2 + k]), show: number });
+  columns.push({ head: e, spare: k === main, value: (r) => (k === main ? samplesOf(r) : thread() ? null : r[2 + k]), show: number });
   if (k !== main) return;
   columns.push({ head: "%", value: (r) => 100 * samplesOf(r) / (thread()?.samples || total), show: share, bar: true });
   if (P.with_chains) columns.push({ head: "total %", value: (r) => (thread() || r[3 + nEvents] == null ? null : 100 * r[3 + nEvents] / P.with_chains), show: share });

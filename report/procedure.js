@@ -49,13 +49,13 @@ function fillDetail(row) {
   }
   if (d.lines.length) {
     body.append(element("h3", {}, "Source: " + d.file));
-    body.append(plainTable("Source", [["samples", "n", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["line", "n", (r) => r[0]], ["source", "c", (r) => r[2]]], d.lines, (r) => r[1] >= 0.1 * all, (r) => r[1]));
+    body.append(plainTable("Source", [["samples", "n spare", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["line", "n", (r) => r[0]], ["source", "c", (r) => r[2]]], d.lines, (r) => r[1] >= 0.1 * all, (r) => r[1]));
   }
   if (d.instructions.length) {
     body.append(element("h3", {}, "Instructions"));
     const bubbles = (r) => (r[5] || []).join("; ");
-    body.append(plainTable("Instructions", [["samples", "n", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["cycles", "n", (r) => r[4] == null ? "" : r[4].toFixed(1)],
-      ["offset", "n", (r) => r[0]], ["line", "n", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all, (r) => r[1]));
+    body.append(plainTable("Instructions", [["samples", "n spare", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["cycles", "n", (r) => r[4] == null ? "" : r[4].toFixed(1)],
+      ["offset", "n", (r) => r[0]], ["line", "n spare", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all, (r) => r[1]));
   }
   if (d.cfg) controlFlow(body, d);
 }

@@ -6,13 +6,13 @@
 function threadLines(t) {
   show("lines", "Threads over time");
   const row = 20, left = Math.min(150, 0.28 * chartWidth()), bottom = 40, right = 12;
-  const name = (l) => `${l[0]} (${l[1]})`, told = (s) => (s === 2 ? "waiting, not told for what" : t.states[s]), part = t.seconds / t.buckets;
+  const name = (l) => `${l[0]} (${l[1]})`, told = (s) => (s === 2 ? "waiting, reason not recorded" : t.states[s]), part = t.seconds / t.buckets;
   /* running stands out, waiting for a CPU warns, what isn't told is grey; kinds of waits are light and differ by hue */
   const colour = (s) => (s === 0 ? oklch(0.55, 0.13, 250) : s === 1 ? oklch(0.62, 0.17, 25) : s === 2 ? oklch(darkNow() ? 0.45 : 0.8, 0, 0) : oklch(darkNow() ? 0.5 : 0.84, 0.09, [85, 160, 310, 200, 120, 60, 340][(s - 3) % 7]));
   const used = t.states.map((_, s) => s).filter((s) => t.lines.some((l) => l[4][s] > 0)).sort((a, b) => (a < 3 || b < 3 ? a - b : t.lines.reduce((n, l) => n + l[4][b] - l[4][a], 0)));
   const canvas = element("canvas"), said = element("p", { class: "hint", role: "status" }), legend = element("p", { class: "legend" });
   const box = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": "What each thread did over time; arrows read it out; the sums are in the table below" }, canvas);
-  $("lines-note").textContent = `Height is the share of each part of ${fine(1000 * part)} ms. Between waits that are told it isn't known when a thread ran: that is spread evenly.` +
+  $("lines-note").textContent = `Height is the share of each part of ${fine(1000 * part)} ms. Between recorded waits only the sum of a thread's running is known; it is spread evenly.` +
     (t.cut ? ` ${number(t.cut)} of the shortest waits are left out.` : "") + (t.left ? ` ${number(t.left)} less busy threads aren't shown.` : "");
   $("lines-body").append(legend, box, said, valuesTable(["thread", ...used.map((s) => told(s) + " s")], [t.lines.map(name), ...used.map((s) => t.lines.map((l) => l[4][s]))]));
   const shares = t.lines.map((l) => { const a = Array.from({ length: t.buckets }, () => []); for (let i = 0; i < l[5].length; i += 4) for (let b = l[5][i]; b < l[5][i] + l[5][i + 1]; b++) a[b].push([l[5][i + 2], l[5][i + 3]]); return a; });

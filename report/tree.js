@@ -6,7 +6,7 @@ const TREE_LEAST = 0.001, TREE_ROWS_MAX = 2000;
 class CallTree {
   constructor(host, flame) {
     Object.assign(this, { host, flame, open: new Set(), top: null });
-    const heads = [["total %", "n"], ["self %", "n"], ["samples", "n"], ...(flame.samples[1] ? [["B − A", "n"]] : []), ["function", ""], ["image", ""]];
+    const heads = [["total %", "n"], ["self %", "n"], ["samples", "n spare"], ...(flame.samples[1] ? [["B − A", "n"]] : []), ["function", ""], ["image", "spare"]];
     this.body = element("tbody");
     this.more = element("caption", { class: "hint" });
     host.append(element("table", { role: "treegrid", "aria-label": "Call tree" }, this.more, element("thead", {}, element("tr", {}, ...heads.map(([h, c]) => element("th", { class: c, scope: "col" }, h)))), this.body));
@@ -47,9 +47,9 @@ class CallTree {
       const some = this.kids(box).length > 0, open = this.open.has(box), d = f.change(box);
       const row = element("tr", { role: "row", tabindex: box === this.at ? "0" : "-1", "aria-level": depth + 1, ...(some && { "aria-expanded": String(open) }), class: f.found(box) ? "found" : "" },
         element("td", { class: "n bar-cell", style: `--part:${Math.min(100, 100 * f.size(box) / all)}%` }, share(100 * f.size(box) / all)), element("td", { class: "n" }, share(100 * box.self[f.by] / all)),
-        element("td", { class: "n" }, f.count(f.size(box))), f.samples[1] ? element("td", { class: "n " + (d > 0.1 ? "worse" : d < -0.1 ? "better" : "") }, f.after ? (d > 0 ? "+" : "") + share(d) : "") : null,
+        element("td", { class: "n spare" }, f.count(f.size(box))), f.samples[1] ? element("td", { class: "n " + (d > 0.1 ? "worse" : d < -0.1 ? "better" : "") }, f.after ? (d > 0 ? "+" : "") + share(d) : "") : null,
         element("td", { class: "t name", style: `padding-left:${0.5 + 0.9 * Math.min(depth, 40)}rem`, title: box.name }, element("span", { class: "turn", "aria-hidden": "true", onclick: () => this.turn(box) }, some ? (open ? "▾" : "▸") : ""), box.brief + (box.inlined ? " (inlined)" : "")),
-        element("td", { class: "t" }, box.image));
+        element("td", { class: "t spare" }, box.image));
       row.box = box;
       row.addEventListener("click", () => { this.at = box; this.focus(); });
       row.addEventListener("dblclick", () => this.turn(box));

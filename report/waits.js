@@ -8,11 +8,11 @@ function waits(w) {
   $("waits-time").append(plainTable("All threads' time", [["s", "n", (r) => fine(r[1])], ["%", "n p", (r) => share(r[2])], ["times", "n", (r) => number(r[3])], ["all threads' time", "t", (r) => r[0]]], w.time, () => false));
   $("waits-places").textContent = "Estimated from the waits that were kept; waits for work come last. A place opens its call chains." + (w.left ? ` ${number(w.left)} more places aren't shown.` : "");
   window.waitsGrid = new Grid($("waits-grid"), "Waits", [
-    { head: "s", value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", value: (r) => r[2], show: number },
-    { head: "median ms", value: (r) => r[3], show: fine }, { head: "longest ms", value: (r) => r[4], show: share },
+    { head: "s", value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", spare: true, value: (r) => r[2], show: number },
+    { head: "median ms", spare: true, value: (r) => r[3], show: fine }, { head: "longest ms", spare: true, value: (r) => r[4], show: share },
     { head: "for", text: true, value: (r) => r[5] }, { head: "in", text: true, open: true, value: (r) => r[6] || "[no code of its own]" },
-    { head: "who meanwhile was", text: true, value: (r) => r[11] }, { head: "ended by", text: true, value: (r) => r[10] },
-    { head: "thread", text: true, value: (r) => r[8] }, { head: "object", text: true, value: (r) => r[9] }, { head: "image", text: true, value: (r) => r[7] }], w.rows,
+    { head: "who meanwhile was", text: true, value: (r) => r[11] }, { head: "ended by", spare: true, text: true, value: (r) => r[10] },
+    { head: "thread", spare: true, text: true, value: (r) => r[8] }, { head: "object", spare: true, text: true, value: (r) => r[9] }, { head: "image", spare: true, text: true, value: (r) => r[7] }], w.rows,
     (r) => { State.set({ f: "waits", s: r[6] || "", z: "", t: "" }); goTo("flame"); });
 }
 if (P.waits) waits(P.waits);

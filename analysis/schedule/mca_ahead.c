@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths gather by their number of turns until they fill a call. Jobs are done in the order in which they came. */
+/* Paths with the same number of iterations are collected until they fill one call of llvm-mca. Jobs are done in the
+ * order in which they came. */
 #include "analysis/schedule/mca_ahead.h"
 
 #include <errno.h>

@@ -113,8 +113,8 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
                     f->brief, f->image ? f->image->path : "", f->total, plural((double)f->total), c->event,
                     share(f->total, c->calls.total), f->self, share(f->self, c->calls.total));
     else
-        output_line(out, "%s, %s: no samples of %s have call chains (record -g takes them)", f->brief,
-                    f->image ? f->image->path : "", c->event);
+        output_line(out, "%s, %s: no samples of %s have call chains (record without --no-chains takes them)",
+                    f->brief, f->image ? f->image->path : "", c->event);
     output_line(out, "%s", "");
     output_set(out, "procedure", json_text(f->name));
     output_set(out, "of_image", f->image ? json_text(f->image->path) : json_null());

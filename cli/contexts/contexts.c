@@ -35,7 +35,7 @@ int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, 
         rc =
             failed_with("the recording in %s has no waits: cyclescope record --waits records them", c->store);
     else if (!c->calls.total && (needs_chains || !c->profile.n_edges))
-        rc = failed_with("the samples of %s in %s have no call chains: record them with cyclescope record -g",
+        rc = failed_with("the samples of %s in %s have no call chains: record again without --no-chains",
                          c->event, c->store);
     if (rc)
         chains_close(c);

@@ -200,10 +200,9 @@ static void judge_smt(const struct machine *m, struct finding *f)
 {
     SAY(f, "%s (CPUs %u, cores %u, packages %u%s%.64s)", m->smt ? "on" : "one thread a core", m->n_cpus,
         m->n_cores, m->n_packages, *m->offline ? "; offline " : "", m->offline);
-    f->runtime =
-        m->smt
-            ? "the sibling is the fastest observer, and steals up to half a core"
-            : "the observer runs on another core: no slots stolen, a written line takes longer to come over";
+    f->runtime = m->smt ? "the sibling is the fastest observer, and steals up to half a core"
+                        : "the observer runs on another core: it takes no execution slots, but a written "
+                          "line takes longer to arrive";
     f->architect = m->smt ? "observe from the sibling for resolution, from another core for truth"
                           : "observations from another core don't disturb the target's pipeline";
     f->production = "no difference";

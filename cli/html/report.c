@@ -137,6 +137,43 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
            total, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
+/* A program that hardly ran: what it waited for goes before where it ran. */
+static void summarise_waits(json_t *page)
+{
+    const json_t *waits = json_object_get(page, "waits"), *row;
+    size_t i;
+    double ran = 100;
+    json_array_foreach(json_object_get(waits, "time"), i, row)
+    {
+        const char *state = json_string_value(json_array_get(row, 0));
+        if (state && strcmp(state, "on-cpu") == 0)
+            ran = json_number_value(json_array_get(row, 2));
+    }
+    const json_t *most = NULL, *blamed = NULL;
+    json_array_foreach(json_object_get(waits, "rows"), i, row)
+    {
+        const char *kind = json_string_value(json_array_get(row, 5)),
+                   *meanwhile = json_string_value(json_array_get(row, 11));
+        most = most ? most : row;
+        if (!blamed && meanwhile && *meanwhile && strcmp(kind ? kind : "", "run-queue") != 0)
+            blamed = row;
+    }
+    if (ran >= 50 || !most)
+        return;
+    json_t *said = json_array();
+    const char *where = json_string_value(json_array_get(most, 6));
+    advise(said, "Threads ran for %.1f %% of their time. Most of the rest: %s%s%s, %.1f %%.", ran,
+           json_string_value(json_array_get(most, 5)), where ? " in " : "", where ? where : "",
+           json_number_value(json_array_get(most, 1)));
+    where = json_string_value(json_array_get(blamed, 6));
+    if (blamed)
+        advise(said, "They waited for %s%s%s in %.1f %% of their time; meanwhile %s.",
+               json_string_value(json_array_get(blamed, 5)), where ? " in " : "", where ? where : "",
+               json_number_value(json_array_get(blamed, 1)), json_string_value(json_array_get(blamed, 11)));
+    json_array_extend(said, json_object_get(page, "advice"));
+    json_object_set_new(page, "advice", said);
+}
+
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,
                  struct cs_error *err)
 {
@@ -164,6 +201,8 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
     profile_rows_fini(&rows);
     rc = rc < 0 ? rc : page_waits(page, p->store, &chains, err);
+    if (rc == 0)
+        summarise_waits(page);
     if (rc == 0 && p->n_epochs == 1)
         rc = page_thread_lines(page, p->store, chains.label, err);
     if (rc == 0) {

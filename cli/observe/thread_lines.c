@@ -100,7 +100,7 @@ static void put_legend(struct output *out, const struct cs_time_lines *l)
         if (ns > 0)
             n +=
                 (size_t)snprintf(text + n, sizeof text - n, "%s%c %s", n ? "  " : "", letter_of(l->states[s]),
-                                 s == CS_TIME_LINE_NOT_TOLD ? "waiting, not told for what" : l->states[s]);
+                                 s == CS_TIME_LINE_NOT_TOLD ? "waiting, reason not recorded" : l->states[s]);
     }
     output_line(out, "%s", text);
 }

@@ -53,7 +53,7 @@ static int print_text(const struct parsed *args, struct view *v)
         {.key = "block", .head = "block", .kind = COLUMN_HEX},
         {.key = "instructions", .head = "instr.", .kind = COLUMN_COUNT},
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
-        {.key = "frequency", .head = "frequency", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "frequency", .head = "executions", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "confidence", .head = "confidence"},
         {.key = "class", .head = "class", .kind = COLUMN_COUNT},
         {.key = "line", .head = "source line", .elastic = true, .keep_end = true},

@@ -73,7 +73,7 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
                        const struct cs_frequency *f)
 {
     static const struct column columns[] = {
-        {.key = "frequency", .head = "frequency", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "frequency", .head = "executions", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "percent_of_source", .head = "of its block %", .kind = COLUMN_SHARE, .spare = true},
         {.key = "error_percent", .head = "± %", .kind = COLUMN_NUMBER, .digits = 1, .spare = true},
         {.key = "confidence", .head = "confidence"},
@@ -100,14 +100,14 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
     if (f->from_samples)
         output_note(
             out,
-            "No burst and no branch record saw this procedure: the frequencies come only from samples and "
-            "are worth little (record --bursts sees branches).");
+            "No burst and no branch record saw this procedure: the execution counts come only from samples "
+            "and are worth little (record --bursts sees branches).");
     else if (ev->found.input.flow->from_paths)
-        output_note(out,
-                    "Frequencies are relative, from short paths that were interpreted from samples: slow "
-                    "iterations are overstated (record --bursts sees more, and nearly without that).");
+        output_note(
+            out, "Execution counts are relative, from short paths that were interpreted from samples: slow "
+                 "iterations are overstated (record --bursts sees more, nearly without that bias).");
     else
-        output_note(out, "Frequencies are relative, in edges seen: nothing counted executions.");
+        output_note(out, "Execution counts are relative, in edges seen: nothing counted executions.");
     output_line(out, "%s", "");
     struct table *table = output_table(out, "edges", columns, sizeof columns / sizeof *columns);
     table_limit(table, option_given(args, "all") ? 0 : 20, "--all shows them");

@@ -169,8 +169,8 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
     }
     int exit_code;
     if (!calls.total)
-        exit_code =
-            failed_with("%s has no call chains, which show the cost of a call: cyclescope record -g", store);
+        exit_code = failed_with(
+            "%s has no call chains, which show the cost of a call: record again without --no-chains", store);
     else if (!counts.n || !(counts.executions > 0))
         exit_code = failed_with("%s has no timed bursts, which count the calls of functions: record "
                                 "longer, with --burst-rate 100, or on a quieter machine",

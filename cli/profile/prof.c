@@ -452,9 +452,9 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
         return failed(&err);
     if (wants_total && !counted.calls.total) {
         close_counted(&counted);
-        return failed_with(
-            "the samples of %s in %s have no call chains, which totals need: cyclescope record -g",
-            p->events[p->main_event].name, store);
+        return failed_with("the samples of %s in %s have no call chains, which totals need: record again "
+                           "without --no-chains",
+                           p->events[p->main_event].name, store);
     }
     if (profile_sum_top(p, by, all || wants_total ? 0 : (size_t)top, &rows, &err) < 0 ||
         (wants_total && profile_rows_sort_by_total(&rows, p, &counted.calls) < 0)) {

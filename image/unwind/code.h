@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows for code that nothing describes, from the code itself (x86-64). Instructions that push, pop and move the stack
  * pointer are followed along direct branches from where functions begin. C libraries without unwind information (musl),
- * start files and assembly have such code. Guessed is where functions begin that nobody calls directly: behind the end
- * of another. What ends in a halt, or clears a frame pointer that it hasn't saved, is outermost (x86-64 psABI 3.4.1).
+ * start files and assembly have such code. A function that no direct call reaches is assumed to begin behind the end of
+ * another one. What ends in a halt, or clears a frame pointer that it hasn't saved, is outermost (x86-64 psABI 3.4.1).
  * Internal to image/unwind/. */
 #ifndef CS_IMAGE_UNWIND_CODE_H
 #define CS_IMAGE_UNWIND_CODE_H

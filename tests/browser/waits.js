@@ -34,7 +34,7 @@ const [page_file, shots] = process.argv.slice(2);
     for (let i = 0; i < 7; i++) await page.keyboard.press("ArrowRight");
     const read = await page.locator("#lines [role=status]").textContent();
     assert(read.startsWith(`${lines.lines[0][0]} (${lines.lines[0][1]}), `), read);
-    for (const [state, percent] of at(7)) assert(read.includes(`${state === "waiting" ? "waiting, not told for what" : state} ${percent.toFixed(0)} %`), `${state} ${percent} in: ${read}`);
+    for (const [state, percent] of at(7)) assert(read.includes(`${state === "waiting" ? "waiting, reason not recorded" : state} ${percent.toFixed(0)} %`), `${state} ${percent} in: ${read}`);
     await page.keyboard.press("ArrowDown");
     assert((await page.locator("#lines [role=status]").textContent()).startsWith(`${lines.lines[1][0]} (${lines.lines[1][1]}), `), "the next thread");
     const colours = await page.evaluate(() => { const c = document.querySelector("#lines canvas"), n = (P.thread_lines.lines.length * 20 - 4) * (devicePixelRatio || 1), d = c.getContext("2d").getImageData(c.width / 2, 0, c.width / 4, n).data, of = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) of.add(`${d[i]},${d[i + 1]},${d[i + 2]}`); return of.size; });
