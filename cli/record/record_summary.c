@@ -277,9 +277,9 @@ void record_summary(const struct recorded *r)
     if (s.delivered == 0)
         return;
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
-    say_next("next:", "prof", where, "");
-    if (s.waits)
-        say_next("     ", "waits", where, "      (where it waited)");
+    if (s.waits) /* they were asked for */
+        say_next("next:", "waits", where, "      (where it waited)");
+    say_next(s.waits ? "     " : "next:", "prof", where, "");
     if (earlier)
         say_next("     ", "diff", where, "      (changes since the previous recording)");
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The transcripts of README.md and of two tutorials are what the program prints today, numbers aside.
+# The transcripts of README.md, of two tutorials and of the pages on the observer and on calc are what the program prints today, numbers aside.
 # Beside others.
 set -u
 [ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing can be observed"; exit 77; }
