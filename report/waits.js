@@ -6,7 +6,7 @@ function waits(w) {
   show("waits", "Waits");
   $("waits-note").textContent = `${number(w.threads)} thread${w.threads === 1 ? "" : "s"}, ${number(w.seconds)} s of their time in all: exact.`;
   $("waits-time").append(plainTable("All threads' time", [["s", "n", (r) => fine(r[1])], ["%", "n p", (r) => share(r[2])], ["times", "n", (r) => number(r[3])], ["all threads' time", "t", (r) => r[0]]], w.time, () => false));
-  $("waits-places").textContent = "Estimated from the waits that were kept; waits for work come last. A place opens its call chains." + (w.left ? ` ${number(w.left)} more places aren't shown.` : "");
+  $("waits-places").textContent = "Estimated from the waits that were kept; idle rows come last. A place opens its call chains." + (w.left ? ` ${number(w.left)} more places aren't shown.` : "");
   window.waitsGrid = new Grid($("waits-grid"), "Waits", [
     { head: "s", value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", spare: true, value: (r) => r[2], show: number },
     { head: "median ms", spare: true, value: (r) => r[3], show: fine }, { head: "longest ms", spare: true, value: (r) => r[4], show: share },

@@ -222,7 +222,7 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
         const char *thread = cs_table_string(table, row[CS_WAITS_THREAD]);
         bool queue = strcmp(reason, "run-queue") == 0;
         size_t kind = kind_of(b, thread, waits, node);
-        int64_t n = !queue && *waker && strcmp(waker, "[interrupt]") != 0
+        int64_t n = !queue && *waker && strcmp(waker, CS_WAITS_INTERRUPT) != 0
                         ? wait_of(b, row[CS_WAITS_CONTEXT], reason, object)
                         : -1;
         const struct path_blamed *blamed = n < 0 ? NULL : &b->wait.at[n];

@@ -2,6 +2,7 @@
 #include "analysis/waits/time_lines.h"
 
 #include "analysis/waits/wait_place.h"
+#include "analysis/waits/wait_reading.h"
 #include "store/base/array.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
@@ -86,6 +87,13 @@ struct filling {
     uint64_t start_ns; /* of all */
 };
 
+/* For the order of lines: nor is it the busier for waiting until others have ended. */
+static bool is_at_rest(const char *state)
+{
+    return cs_wait_is_idle(state) || strcmp(state, "child") == 0 || strcmp(state, "join") == 0 ||
+           strcmp(state, "poll") == 0;
+}
+
 /* `ns` of a state, spread evenly from `from` to `to`. */
 static void fill(const struct filling *f, unsigned state, uint64_t from, uint64_t to, double ns)
 {
@@ -94,7 +102,7 @@ static void fill(const struct filling *f, unsigned state, uint64_t from, uint64_
         return;
     if (!f->line->shares) {
         f->line->ns[state] += ns;
-        if (!cs_wait_is_idle(l->states[state]))
+        if (!is_at_rest(l->states[state]))
             f->line->busy_ns += ns;
         return;
     }

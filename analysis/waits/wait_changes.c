@@ -46,7 +46,7 @@ static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_
                                                 .where = keep(c, where),
                                                 .image = keep(c, image),
                                                 .meanwhile = "",
-                                                .idle = cs_wait_is_idle(g->kind)};
+                                                .idle = g->reading == CS_WAIT_IS_IDLE};
     return &c->at[n];
 }
 

@@ -21,10 +21,17 @@ struct tally { /* ns of a text in a group */
     uint64_t ns;
 };
 
+struct named {                        /* all threads of a name */
+    uint64_t all_ns, on_ns, sleep_ns; /* all: without what it waited for a CPU */
+    bool first;                       /* a process's first thread is among them */
+};
+
 struct gathering {
     struct cs_wait_groups *groups;
     const char *label; /* of these alone; NULL: all */
-    struct cs_dictionary keys, tally_keys, threads, totals;
+    struct cs_dictionary keys, tally_keys, threads, totals, names, contexts;
+    CS_ARRAY(struct named) named;
+    CS_ARRAY(size_t) group_of; /* by context */
     CS_ARRAY(struct tally) tallies;
     bool blaming; /* the second pass */
     struct cs_error *err;
@@ -45,17 +52,37 @@ static void place_text(const struct cs_calls *calls, uint64_t key, char *text, s
     snprintf(text, size, "%s", f ? f->brief : "");
 }
 
+/* Nobody came within its time. */
+static bool timed_out(const char *kind, const char *waker)
+{
+    return strcmp(waker, CS_WAITS_INTERRUPT) == 0 &&
+           (strcmp(kind, "condition") == 0 || strcmp(kind, "semaphore") == 0 || strcmp(kind, "lock") == 0);
+}
+
+static bool is_event_from(const char *object)
+{
+    return strncmp(object, CS_WAITS_EVENT_FROM, strlen(CS_WAITS_EVENT_FROM)) == 0;
+}
+
+/* Events that a process, a thread and nobody told of are apart: what they are differs. `waker`: its name, or any. */
 static int64_t group_of(struct gathering *g, const char *reason, const char *call, const char *object,
-                        uint64_t context)
+                        uint64_t context, const char *waker)
 {
     const struct cs_calls *waits = &g->groups->waits;
     const struct cs_call_function *called,
         *place = cs_wait_place(waits, cs_calls_node(waits, context), &called);
     const char *kind = cs_wait_kind(waits, reason, context, object), *via = called ? called->brief : call;
     char key[TEXT_MAX * 2];
+    const bool untold = timed_out(kind, waker);
+    const char *by = untold                        ? "timer"
+                     : strcmp(kind, "events") != 0 ? ""
+                     : is_event_from(object)       ? "process"
+                     : *waker && *waker != '['     ? "thread"
+                                                   : "";
     if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0)
         via = "";
-    snprintf(key, sizeof key, "%s\n%s\n%p", kind, strcmp(kind, reason) == 0 ? "" : via, (const void *)place);
+    snprintf(key, sizeof key, "%s %s\n%s\n%p", by, kind, strcmp(kind, reason) == 0 ? "" : via,
+             (const void *)place);
     int64_t n = cs_dictionary_add(&g->keys, key, strlen(key));
     if (n < 0 || (size_t)n < g->groups->n)
         return n;
@@ -64,7 +91,8 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
     g->groups->at[g->groups->n++] = (struct cs_wait_group){.kind = keep(g->groups, kind),
                                                            .where = place ? place->brief : "",
                                                            .function = place,
-                                                           .via = keep(g->groups, via)};
+                                                           .via = keep(g->groups, via),
+                                                           .facts.timed_out = untold};
     return n;
 }
 
@@ -152,15 +180,88 @@ static int take_threads(struct gathering *g, struct cs_table *table)
     return rc;
 }
 
-/* Those whose reason the descriptor tells. */
-static bool is_descriptor_call(const char *call)
+/* The kernel's part has one name for several kinds of waits: those whose call says no more. */
+static const char *const bases[CS_WAIT_BASES] = {"socket", "lock", "read-write", "poll"};
+
+static int base_of(const char *reason, const char *call)
 {
     static const char *const calls[] = {"read",     "readv",   "pread64",  "preadv", "write", "writev",
                                         "pwrite64", "pwritev", "sendfile", "splice", "ioctl"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strcmp(call, calls[i]) == 0)
-            return true;
-    return false;
+            return 2;
+    for (int i = 0; i < CS_WAIT_BASES; i++) {
+        size_t n = strlen(bases[i]);
+        if (strncmp(reason, bases[i], n) == 0 && (reason[n] == ':' || !reason[n]))
+            return i;
+    }
+    return -1;
+}
+
+/* ---- facts ---- */
+
+static int take_names(struct gathering *g)
+{
+    const struct cs_wait_groups *w = g->groups;
+    for (size_t i = 0; i < w->n_threads; i++) {
+        const struct cs_waiting_thread *t = &w->threads[i];
+        int64_t n = cs_dictionary_add(&g->names, t->name, strlen(t->name));
+        struct named *of = n == (int64_t)g->named.n ? cs_array_add(&g->named) : NULL;
+        if (of)
+            *of = (struct named){0};
+        if (n < 0 || (size_t)n >= g->named.n)
+            return -ENOMEM;
+        of = &g->named.at[n];
+        of->first |= t->pid == t->tid && t->tid;
+        of->on_ns += t->on_ns;
+        of->all_ns += t->all_ns - t->stolen_ns - t->run_queue_ns;
+        for (size_t k = 0; k < t->n; k++)
+            of->sleep_ns += strcmp(t->totals[k].what, "sleep") == 0 ? t->totals[k].ns : 0;
+    }
+    return 0;
+}
+
+static struct named of_name(struct gathering *g, const char *name)
+{
+    int64_t n = cs_dictionary_add(&g->names, name, strlen(name));
+    return n >= 0 && (size_t)n < g->named.n ? g->named.at[n] : (struct named){0};
+}
+
+static bool hardly_runs(const struct named *n)
+{
+    return n->on_ns < n->all_ns / 50;
+}
+
+/* Which group has the waits of a context; SIZE_MAX: none. */
+static size_t group_at(struct gathering *g, uint64_t context, size_t add)
+{
+    int64_t n = cs_dictionary_add(&g->contexts, (const char *)&context, sizeof context);
+    size_t *more = n == (int64_t)g->group_of.n ? cs_array_add(&g->group_of) : NULL;
+    if (more)
+        *more = add;
+    return n >= 0 && (size_t)n < g->group_of.n ? g->group_of.at[n] : SIZE_MAX;
+}
+
+static void add_facts(struct gathering *g, struct cs_wait_group *group, const uint64_t *row,
+                      const char *thread, const char *waker, const char *object)
+{
+    const struct cs_calls *waits = &g->groups->waits;
+    uint32_t node = cs_calls_node(waits, row[CS_WAITS_CONTEXT]);
+    uint64_t ns = row[CS_WAITS_NS];
+    const struct named named = of_name(g, thread);
+    bool first;
+    (void)cs_wait_root(waits, node, &first);
+    group->facts.ns += ns;
+    group->facts.first_thread_ns += first ? ns : 0;
+    group->facts.by_process_ns += is_event_from(object) ? ns : 0;
+    group->facts.no_end_ns += strcmp(waker, CS_WAITS_NO_END) == 0 ? ns : 0;
+    group->facts.resting_ns += !first && hardly_runs(&named) ? ns : 0;
+    if (cs_wait_is_pool(waits, node))
+        group->facts.pool_ns += ns;
+    if (strcmp(group->kind, "sleep") == 0 && !first && !named.first && hardly_runs(&named) &&
+        named.sleep_ns > named.all_ns / 100 * 97)
+        group->facts.timer_ns += ns;
+    (void)group_at(g, row[CS_WAITS_CONTEXT], (size_t)(group - g->groups->at));
 }
 
 static int add_length(struct cs_wait_group *group, const uint64_t *row)
@@ -178,17 +279,25 @@ static int add_length(struct cs_wait_group *group, const uint64_t *row)
 
 static int take_waits(struct gathering *g, struct cs_table *table)
 {
+    if (!g->named.n && take_names(g) < 0)
+        return -ENOMEM;
     for (size_t i = 0; i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
         const char *object = cs_table_string(table, row[CS_WAITS_OBJECT]),
                    *waker = cs_table_string(table, row[CS_WAITS_WAKER]);
-        int64_t n = group_of(g, cs_table_string(table, row[CS_WAITS_REASON]),
-                             cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT]);
+        int64_t n =
+            group_of(g, cs_table_string(table, row[CS_WAITS_REASON]),
+                     cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT], waker);
         if (n < 0)
             return -ENOMEM;
         struct cs_wait_group *group = &g->groups->at[n];
-        group->of_lock |= strcmp(cs_table_string(table, row[CS_WAITS_REASON]), "lock") == 0;
-        group->of_descriptor |= is_descriptor_call(cs_table_string(table, row[CS_WAITS_CALL]));
+        int base =
+            base_of(cs_table_string(table, row[CS_WAITS_REASON]), cs_table_string(table, row[CS_WAITS_CALL]));
+        if (base >= 0) {
+            group->base[base].ns += row[CS_WAITS_NS];
+            group->base[base].count += row[CS_WAITS_COUNT];
+        }
+        add_facts(g, group, row, cs_table_string(table, row[CS_WAITS_THREAD]), waker, object);
         group->ns += row[CS_WAITS_NS];
         group->count += row[CS_WAITS_COUNT];
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
@@ -208,6 +317,27 @@ static int take_waits(struct gathering *g, struct cs_table *table)
     return 0;
 }
 
+static void add_blame_facts(struct gathering *g, struct cs_wait_group *group, const char *what,
+                            const uint64_t *row)
+{
+    struct cs_wait_groups *w = g->groups;
+    uint64_t ns = row[CS_BLAME_NS];
+    group->blamed_ns += ns;
+    if (strcmp(what, "running") == 0) {
+        group->facts.by_busy_ns += ns;
+    } else if (strcmp(what, "not followed") == 0 || strcmp(what, "waiting") == 0) {
+        group->facts.by_unknown_ns += ns;
+        group->facts.by_wait_ns += strcmp(what, "waiting") == 0 ? ns : 0;
+    } else {
+        bool idle = cs_wait_is_idle(cs_wait_kind(&w->waits, what, row[CS_BLAME_HOLDER_CONTEXT], ""));
+        *(idle ? &group->facts.by_idle_ns : &group->facts.by_busy_ns) += ns;
+        group->facts.by_wait_ns += idle ? 0 : ns;
+        size_t at = group_at(g, row[CS_BLAME_HOLDER_CONTEXT], SIZE_MAX);
+        if (at < w->n && &w->at[at] != group && !cs_wait_is_idle(group->kind))
+            w->at[at].facts.blocks_ns += ns;
+    }
+}
+
 static int take_blame(struct gathering *g, struct cs_table *table)
 {
     for (size_t i = 0; i < cs_table_rows(table); i++) {
@@ -215,7 +345,7 @@ static int take_blame(struct gathering *g, struct cs_table *table)
         const char *what = cs_table_string(table, row[CS_BLAME_WHAT]);
         bool running = strcmp(what, "running") == 0;
         int64_t n = group_of(g, cs_table_string(table, row[CS_BLAME_REASON]), "",
-                             cs_table_string(table, row[CS_BLAME_OBJECT]), row[CS_BLAME_CONTEXT]);
+                             cs_table_string(table, row[CS_BLAME_OBJECT]), row[CS_BLAME_CONTEXT], "thread");
         if (n < 0)
             return -ENOMEM;
         char place[TEXT_MAX / 2], text[TEXT_MAX];
@@ -223,7 +353,7 @@ static int take_blame(struct gathering *g, struct cs_table *table)
                    sizeof place);
         snprintf(text, sizeof text, *place ? "%s: %s in %s" : "%s: %s",
                  cs_table_string(table, row[CS_BLAME_HOLDER]), what, place);
-        g->groups->at[n].blamed_ns += row[CS_BLAME_NS];
+        add_blame_facts(g, &g->groups->at[n], what, row);
         tally(g, (size_t)n, BLAME, text, row[CS_BLAME_NS]);
     }
     return 0;
@@ -257,10 +387,10 @@ static int take_profiles(struct gathering *g, struct cs_store *store, const char
 static int most_first(const void *left, const void *right)
 {
     const struct cs_wait_group *a = left, *b = right;
-    bool x = cs_wait_is_idle(a->kind), y = cs_wait_is_idle(b->kind);
-    if (x != y)
-        return x ? 1 : -1;
-    return (a->ns < b->ns) - (a->ns > b->ns);
+    if (a->reading != b->reading)
+        return a->reading < b->reading ? -1 : 1;
+    double x = cs_wait_own_ns(a->kind, &a->facts), y = cs_wait_own_ns(b->kind, &b->facts);
+    return (x < y) - (x > y);
 }
 
 static int shortest_first(const void *left, const void *right)
@@ -289,31 +419,22 @@ static struct cs_wait_total *total_of(struct cs_wait_groups *w, const char *what
     return NULL;
 }
 
-/* Whether the kernel's part counts a wait of that kind under `reason`, among other kinds. */
-static bool is_kind_of(const struct cs_wait_group *g, const char *reason)
-{
-    if (strcmp(reason, "read-write") == 0)
-        return g->of_descriptor;
-    return g->of_lock;
-}
-
 /* A total of several kinds of waits is divided as the waits that were kept are: their sum stays exact. */
-static void refine(struct cs_wait_groups *w, const char *reason)
+static void refine(struct cs_wait_groups *w, unsigned base)
 {
-    struct cs_wait_total *total = total_of(w, reason);
+    struct cs_wait_total *total = total_of(w, bases[base]);
     double whole = 0, waits = 0, left = total ? (double)total->ns : 0,
            times = total ? (double)total->count : 0;
-    for (size_t i = 0; i < w->n; i++)
-        if (is_kind_of(&w->at[i], reason)) {
-            whole += (double)w->at[i].ns;
-            waits += (double)w->at[i].count;
-        }
+    for (size_t i = 0; i < w->n; i++) {
+        whole += (double)w->at[i].base[base].ns;
+        waits += (double)w->at[i].base[base].count;
+    }
     if (!total || whole <= 0 || waits <= 0)
         return;
     total->ns = total->count = 0;
     for (size_t i = 0; i < w->n; i++) {
         const struct cs_wait_group *g = &w->at[i];
-        if (!is_kind_of(g, reason))
+        if (!g->base[base].ns && !g->base[base].count)
             continue;
         struct cs_wait_total *part = total_of(w, g->kind);
         if (!part) {
@@ -322,9 +443,48 @@ static void refine(struct cs_wait_groups *w, const char *reason)
             part = &w->totals[w->n_totals++];
             *part = (struct cs_wait_total){g->kind, 0, 0};
         }
-        part->ns += (uint64_t)(left * (double)g->ns / whole);
-        part->count += (uint64_t)(times * (double)g->count / waits + 0.5);
+        part->ns += (uint64_t)(left * (double)g->base[base].ns / whole);
+        part->count += (uint64_t)(times * (double)g->base[base].count / waits + 0.5);
     }
+}
+
+static void read_groups(struct cs_wait_groups *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        struct cs_wait_group *g = &w->at[i];
+        g->reading = cs_wait_reading_of(g->kind, &g->facts);
+        if (g->facts.timed_out && g->reading == CS_WAIT_IS_IDLE)
+            g->kind = "timer";
+        w->idle_ns += g->reading == CS_WAIT_IS_IDLE ? g->ns : 0;
+        w->either_ns += g->reading == CS_WAIT_IS_EITHER ? g->ns : 0;
+    }
+}
+
+/* Why there are none: of that process, or at all. */
+static int no_waits(struct cs_store *store, const char *label, struct cs_error *err)
+{
+    const struct cs_query any = {.kind = CS_KIND_THREADS, .event = CS_WAITS_EVENT};
+    const struct cs_store_profile_ref *ref;
+    const struct cs_catalog *catalog;
+    size_t at = 0;
+    bool labelled = false;
+    int rc = cs_store_catalog(store, &catalog, err);
+    if (rc < 0)
+        return rc;
+    if (!label || !(ref = cs_catalog_next(catalog, &any, &at)))
+        return cs_fail(err, ENOENT, "the recording has no waits: cyclescope record --waits records them");
+    for (; ref && !labelled; ref = cs_catalog_next(catalog, &any, &at))
+        labelled = *ref->head->label;
+    if (!labelled)
+        return cs_fail(
+            err, ENOENT,
+            "the waits aren't divided by process, so %.64s has none of its own: record with --label "
+            "command, or leave --process out",
+            label);
+    return cs_fail(
+        err, ENOENT,
+        "no process, thread or container with waits is called %.64s: cyclescope prof --by process lists them",
+        label);
 }
 
 int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
@@ -352,8 +512,9 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     for (size_t i = 0; i < w->n; i++)
         if (w->at[i].n_lengths)
             qsort(w->at[i].lengths, w->at[i].n_lengths, sizeof *w->at[i].lengths, shortest_first);
-    refine(w, "lock");
-    refine(w, "read-write");
+    read_groups(w);
+    for (unsigned base = 0; base < CS_WAIT_BASES; base++)
+        refine(w, base);
     if (w->n)
         qsort(w->at, w->n, sizeof *w->at, most_first);
     if (w->n_threads)
@@ -364,9 +525,13 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     cs_dictionary_fini(&g.tally_keys);
     cs_dictionary_fini(&g.threads);
     cs_dictionary_fini(&g.totals);
+    cs_dictionary_fini(&g.names);
+    cs_dictionary_fini(&g.contexts);
+    cs_array_free(&g.named);
+    cs_array_free(&g.group_of);
     cs_array_free(&g.tallies);
     if (rc == 0 && !w->n_totals)
-        rc = cs_fail(err, ENOENT, "the recording has no waits: cyclescope record --waits records them");
+        rc = no_waits(store, wanted->label, err);
     if (rc < 0)
         cs_wait_groups_close(w);
     return rc;
@@ -413,6 +578,28 @@ const char *cs_wait_where(const struct cs_wait_group *group)
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
 {
     return total->ns < 1000 && !total->count;
+}
+
+const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
+{
+    const struct cs_wait_group *first = w->n ? &w->at[0] : NULL;
+    uint64_t waited = 0;
+    for (size_t i = 0; i < w->n; i++)
+        waited += w->at[i].reading == CS_WAIT_IS_WAIT ? w->at[i].ns : 0;
+    if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
+        return NULL;
+    return waited + w->either_ns > w->on_ns ? first : NULL;
+}
+
+void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
+                        size_t size)
+{
+    const bool either = g->reading == CS_WAIT_IS_EITHER;
+    snprintf(text, size,
+             "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.60s%s%.100s%s%s",
+             (double)w->on_ns * 1e-9, (double)g->ns * 1e-9, g->kind, *cs_wait_where(g) ? " in " : "",
+             cs_wait_where(g), g->object.text ? " (" : "", g->object.text ? g->object.text : "",
+             g->object.text ? ")" : "", either ? ", unless they were idle there" : "");
 }
 
 double cs_wait_median_ns(const struct cs_wait_group *group)

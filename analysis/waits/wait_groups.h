@@ -4,6 +4,7 @@
  * Files of this module:
  *   wait_groups   this header: all waits of a store
  *   wait_place    where a wait was, and what it is called
+ *   wait_reading  whether it is a wait, or idleness
  *   time_lines    what each thread did over time
  *   wall          threads' time on and off the CPU, by function
  *   wait_changes  two sides of runs compared
@@ -15,6 +16,7 @@
 
 #include "analysis/contexts/calls.h"
 #include "analysis/waits/wait_place.h"
+#include "analysis/waits/wait_reading.h"
 #include "store/table/dictionary.h"
 
 struct cs_wait_total { /* a thing that threads' time went to */
@@ -43,6 +45,7 @@ struct
 };
 
 #define CS_WAIT_BINS 64
+#define CS_WAIT_BASES 4
 struct cs_wait_group {
     const char *kind;  /* "mutex", "condition", "pipe", "run-queue", ... */
     const char *where; /* innermost function that is the program's own, with its image */
@@ -53,17 +56,22 @@ struct cs_wait_group {
     struct cs_wait_length *lengths; /* shortest first; their counts add up to `count` */
     size_t n_lengths, lengths_capacity;
     struct cs_wait_top thread, object, waker, blame;
-    uint64_t blamed_ns;          /* all of blame */
-    bool of_lock, of_descriptor; /* what the kernel's part calls it */
+    uint64_t blamed_ns; /* all of blame */
+    struct cs_wait_facts facts;
+    enum cs_wait_reading reading;
+    struct {
+        uint64_t ns, count;
+    } base[CS_WAIT_BASES]; /* what the kernel's part calls it, where it has one name for several kinds */
 };
 
 struct cs_wait_groups {
-    struct cs_wait_group *at; /* most time first; those that wait for work last */
+    struct cs_wait_group *at; /* most time first; then those that may be idle, and last the idle ones */
     size_t n, capacity;
     struct cs_wait_total *totals; /* most first; they add up to all threads' time */
     size_t n_totals, totals_capacity;
     struct cs_waiting_thread *threads; /* longest first */
     size_t n_threads, threads_capacity;
+    uint64_t idle_ns, either_ns;       /* of the groups */
     uint64_t all_ns, on_ns, stolen_ns; /* of all threads, exact; the rest they waited */
     /* The rest is internal. */
     struct cs_calls waits, wakers;
@@ -82,6 +90,11 @@ void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_
 const char *cs_wait_where(const struct cs_wait_group *group);
 /* What rounding left of a total that was divided among kinds. */
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
+/* Where threads waited for most of their time that they weren't idle: the place that tells why. NULL: they didn't. */
+const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *groups);
+/* "12.3 s of 14 s waiting: 9.1 s for resolver in lookup (peer 10.0.0.2:53)". */
+void cs_wait_first_text(const struct cs_wait_groups *groups, const struct cs_wait_group *group, char *text,
+                        size_t size);
 /* Half of the waits were shorter, in ns: the mean length of the waits in the middle, never beyond the longest. */
 double cs_wait_median_ns(const struct cs_wait_group *group);
 

@@ -26,21 +26,39 @@ bool cs_wait_is_own(const struct cs_call_function *f)
     return f->image && !is_kernel(f) && !is_c_library(f);
 }
 
+/* Of the C++ library, inlined into whose they are: how to wait, and nothing else. */
+static bool is_way_to_wait(const struct cs_call_function *f)
+{
+    static const char *const names[] = {
+        "__gthread_",        "std::mutex::",     "std::timed_mutex::",  "std::recursive_",
+        "std::shared_mutex", "std::__shared_",   "std::unique_lock",    "std::lock_guard",
+        "std::scoped_lock",  "std::shared_lock", "std::lock",           "std::condition_variable",
+        "std::thread::join", "std::this_thread", "std::__basic_future", "std::future",
+        "std::__atomic_"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(f->brief, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
                                              const struct cs_call_function **via)
 {
+    const struct cs_call_function *way = NULL;
     if (via)
         *via = NULL;
     for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
         const struct cs_call_function *f = cs_calls_function(calls, node);
         if (!f->image || is_kernel(f))
             continue;
-        if (!is_c_library(f))
+        if (!is_c_library(f) && !is_way_to_wait(f))
             return f;
-        if (f->known && via)
+        if (!is_c_library(f))
+            way = way ? way : f;
+        else if (f->known && via)
             *via = f; /* the outermost: the one that was called */
     }
-    return NULL;
+    return way;
 }
 
 const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread)
@@ -74,6 +92,14 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+static bool is_in(const struct cs_calls *calls, uint32_t node, const char *name)
+{
+    for (; node; node = cs_contexts_at(calls->tree, node)->parent)
+        if (begins(cs_calls_function(calls, node)->brief, name))
+            return true;
+    return false;
+}
+
 const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
                          const char *object)
 {
@@ -86,22 +112,20 @@ const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint6
                  {"sem_", "semaphore"},          {"pthread_barrier", "barrier"},
                  {"pthread_spin", "mutex"},      {"flockfile", "mutex"}};
     const struct cs_call_function *via;
+    const char *refined = strchr(reason, ':');
+    if (refined)
+        return refined + 1;
     if (strcmp(reason, "lock") != 0)
         return reason;
+    if (strstr(object, ", dead lock"))
+        return "dead-lock";
     if (begins(object, "pi "))
         return "pi-mutex";
+    if (is_in(waits, cs_calls_node(waits, context), "ObjectMonitor::EnterI"))
+        return "monitor";
     (void)cs_wait_place(waits, cs_calls_node(waits, context), &via);
     for (size_t i = 0; via && i < sizeof names / sizeof *names; i++)
         if (begins(via->brief, names[i].begins))
             return names[i].kind;
     return "lock";
-}
-
-bool cs_wait_is_idle(const char *kind)
-{
-    static const char *const idle[] = {"poll", "child", "signal", "join", "stopped"};
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (strcmp(kind, idle[i]) == 0)
-            return true;
-    return false;
 }

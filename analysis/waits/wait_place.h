@@ -20,7 +20,5 @@ bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
 /* What a row of waits is called: a reason; of a lock what the C library calls it. It is one of the arguments' or lives for ever. */
 const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
                          const char *object);
-/* Whether it is a wait for something to do, not within something. */
-bool cs_wait_is_idle(const char *kind);
 
 #endif

@@ -63,14 +63,20 @@ static int add_running(struct cs_wall *wall, struct cs_dictionary *keys, const s
     return 0;
 }
 
-static void add_wait(struct cs_wall_row *row, const char *kind, uint64_t ns)
+static void add_wait(struct cs_wall_row *row, const char *kind, bool idle, uint64_t ns)
 {
-    bool idle = cs_wait_is_idle(kind), only_idle = !row->waiting_ns;
+    bool only_idle = !row->waiting_ns;
     *(idle ? &row->idle_ns : &row->waiting_ns) += ns;
     if (idle ? only_idle && ns > row->mostly_ns : only_idle || ns > row->mostly_ns) {
         row->mostly = kind;
         row->mostly_ns = ns;
     }
+}
+
+/* It has nothing to do, or waits until others have ended, whose rows have that time. */
+static bool is_at_rest(const struct cs_wait_group *g)
+{
+    return g->reading != CS_WAIT_IS_WAIT || cs_wait_own_ns(g->kind, &g->facts) < (double)g->ns / 2;
 }
 
 /* What a kind's kept waits stand for, if that isn't more than its exact time; the rest of its time has no chain. */
@@ -91,7 +97,7 @@ static int add_waits(struct cs_wall *wall, struct cs_dictionary *keys, const str
             if (at < 0)
                 return -ENOMEM;
             uint64_t ns = kept > total->ns ? scaled(g->ns, kept, total->ns) : g->ns;
-            add_wait(&wall->rows[at], g->kind, ns);
+            add_wait(&wall->rows[at], g->kind, is_at_rest(g), ns);
             given += ns;
         }
         if (given >= total->ns)
@@ -99,7 +105,7 @@ static int add_waits(struct cs_wall *wall, struct cs_dictionary *keys, const str
         int64_t at = row_named(wall, keys, CS_WALL_WITHOUT_CHAIN);
         if (at < 0)
             return -ENOMEM;
-        add_wait(&wall->rows[at], total->what, total->ns - given);
+        add_wait(&wall->rows[at], total->what, cs_wait_is_idle(total->what), total->ns - given);
     }
     return 0;
 }

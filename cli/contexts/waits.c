@@ -104,6 +104,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         {.key = "waits", .head = "waits", .kind = COLUMN_COUNT},
         {.key = "median_ms", .head = "median ms", .kind = COLUMN_NUMBER, .digits = 3, .spare = true},
         {.key = "longest_ms", .head = "longest ms", .kind = COLUMN_NUMBER, .digits = 1},
+        {.key = "reading", .head = "", .kind = COLUMN_TEXT},
         {.key = "kind", .head = "for", .kind = COLUMN_TEXT},
         {.key = "where", .head = "in", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "via", .kind = COLUMN_TEXT},
@@ -124,6 +125,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         table_count(table, g->count);
         table_number(table, cs_wait_median_ns(g) * 1e-6);
         table_number(table, (double)g->longest_ns * 1e-6);
+        table_text(table, cs_wait_reading_name(g->reading));
         table_text(table, g->kind);
         table_text(table, *cs_wait_where(g) ? cs_wait_where(g) : NULL);
         table_text(table, *g->via ? g->via : NULL);
@@ -135,10 +137,36 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
         table_text(table, g->blame.text ? meanwhile : NULL);
         table_number(table, g->blame.text ? percent(g->blame.ns, g->blamed_ns) : (double)NAN);
-        table_json(table, json_boolean(cs_wait_is_idle(g->kind)));
+        table_json(table, json_boolean(g->reading == CS_WAIT_IS_IDLE));
         table_json(table, distribution(g));
     }
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
+}
+
+static void put_dead_locks(struct output *out, const struct cs_wait_groups *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct cs_wait_group *g = &w->at[i];
+        if (strcmp(g->kind, "dead-lock") == 0)
+            output_line(out, "dead lock: %s in %s waits for %s", g->thread.text ? g->thread.text : "a thread",
+                        cs_wait_where(g), g->object.text ? g->object.text : "a lock");
+    }
+}
+
+/* The rule is docs/waits.md's. */
+static void put_readings(struct output *out, const struct cs_wait_groups *w)
+{
+    output_note(out, "The first table is exact. The second is estimated from the waits that were kept.");
+    if (w->idle_ns)
+        output_note(
+            out, "Idle rows come last: a listening socket, a client that asks nothing, a timer; %s s in all.",
+            figure((double)w->idle_ns * 1e-9, 3).text);
+    if (w->either_ns)
+        output_note(
+            out,
+            "Either: %s s that are idleness if those threads wait for work, and a wait if they wait for a "
+            "result; nothing tells which.",
+            figure((double)w->either_ns * 1e-9, 3).text);
 }
 
 static int run(const struct parsed *args)
@@ -171,6 +199,7 @@ static int run(const struct parsed *args)
     struct output *out = output_open(args);
     output_line(out, "%zu thread%s, %s s of their time in all", w.n_threads, plural((double)w.n_threads),
                 figure((double)w.all_ns * 1e-9, 3).text);
+    put_dead_locks(out, &w);
     output_line(out, "%s", "");
     output_set(out, "n_threads", json_integer((json_int_t)w.n_threads));
     output_set(out, "seconds", json_real((double)w.all_ns * 1e-9));
@@ -182,9 +211,7 @@ static int run(const struct parsed *args)
         put_rows(out, args, &w);
     output_line(out, "%s", "");
     if (!by_thread)
-        output_note(
-            out, "The first table is exact. The second is estimated from the waits that were kept; waits for "
-                 "work (poll, child, signal, join) come last.");
+        put_readings(out, &w);
     output_next(out, args, "next:", "waits", NULL, " --critical-path      (what threads really waited for)");
     cs_wait_groups_close(&w);
     cs_store_close(store);

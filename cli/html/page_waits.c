@@ -33,7 +33,8 @@ static json_t *row(const struct cs_wait_groups *w, const struct cs_wait_group *g
                      (json_int_t)g->count, cs_wait_median_ns(g) * 1e-6, (double)g->longest_ns * 1e-6,
                      json_text(g->kind), none_if_empty(cs_wait_where(g)),
                      g->function ? json_text(image_name(g->function->image)) : json_null(), top(&g->thread),
-                     top(&g->object), top(&g->waker), none_if_empty(meanwhile), cs_wait_is_idle(g->kind));
+                     top(&g->object), top(&g->waker), none_if_empty(meanwhile),
+                     g->reading == CS_WAIT_IS_IDLE);
 }
 
 static json_t *waits_json(const struct cs_wait_groups *w)
@@ -65,6 +66,14 @@ int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wante
     if (rc < 0)
         return cs_fail(err, -rc, "%s", none.text);
     json_object_set_new(page, "waits", waits_json(&w));
+    const struct cs_wait_group *first = cs_wait_first(&w);
+    json_t *advice = json_object_get(page, "advice");
+    if (first && advice) {
+        char text[512];
+        cs_wait_first_text(&w, first, text, sizeof text);
+        text[0] = 'T';
+        json_array_insert_new(advice, 0, json_text(text));
+    }
     cs_wait_groups_close(&w);
     of.event = CS_WAITS_EVENT;
     return page_chains(page, "chains_waits", store, NULL, 0, &of, err);

@@ -87,8 +87,9 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
         put(out, &wall, top);
         output_line(out, "%s", "");
         output_note(
-            out, "Time in the kernel and the C library counts for the functions that called them. Idle time "
-                 "(poll, child, signal, join) is time without work, and isn't in s and %%.");
+            out,
+            "Time in the kernel and the C library counts for the functions that called them. Idle time isn't "
+            "in s and %%: time without work, time that may be, and time until other threads have ended.");
         output_next(out, args, "next:", "waits", NULL, "");
         rc = output_close(out);
     } else {

@@ -2,7 +2,9 @@
 /* The summary of a recording on standard error. First the answer: the CPU time, the hottest functions, the line to look at.
  * Then the evidence: samples, chains, bursts. Last what to type next. The profile is read back from the store, so that
  * the summary and `prof` can't differ. */
+#include "analysis/waits/wait_groups.h"
 #include "cli/command/figures.h"
+#include "cli/command/recordings.h"
 #include "cli/output/hint.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/profile.h"
@@ -223,6 +225,29 @@ static bool say_profile(const struct recorded *r)
     return earlier;
 }
 
+/* Before all else, where threads waited longer than they ran. */
+static bool say_waits(const struct recorded *r)
+{
+    struct cs_error none = {0};
+    struct recordings which;
+    struct cs_store *store = NULL;
+    struct cs_wait_groups w;
+    const struct cs_calls_wanted wanted = {.inlines = true};
+    char text[512];
+    const struct cs_wait_group *first = NULL;
+    if (recordings_open(r->store, NULL, RECORDINGS_OF_SAMPLES, &store, &which, &none) < 0)
+        return false;
+    if (cs_wait_groups_open(&w, store, &wanted, &none) == 0) {
+        if ((first = cs_wait_first(&w)) != NULL) {
+            cs_wait_first_text(&w, first, text, sizeof text);
+            report_line(stderr, "First: %s", text);
+        }
+        cs_wait_groups_close(&w);
+    }
+    cs_store_close(store);
+    return first != NULL;
+}
+
 static void say_next(const char *lead, const char *subcommand, const char *where, const char *tail)
 {
     char *next = hint_command(subcommand, NULL, "--store", where);
@@ -270,16 +295,18 @@ void record_summary(const struct recorded *r)
 {
     struct cs_sampler_statistics s;
     cs_sampler_statistics(r->sampler, &s);
-    if (s.delivered == 0 && !s.without_counter)
+    const bool waited = s.waits && say_waits(r);
+    if (s.delivered == 0 && !s.without_counter && !waited)
         report_line(stderr, "No samples: the program used too little CPU time. Run it longer, or raise -F.");
     bool earlier = s.delivered && say_profile(r);
     say_measurement(r, &s);
-    if (s.delivered == 0)
+    if (s.delivered == 0 && !s.waits)
         return;
     const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
     if (s.waits) /* they were asked for */
         say_next("next:", "waits", where, "      (where it waited)");
-    say_next(s.waits ? "     " : "next:", "prof", where, "");
+    if (!s.waits || s.delivered)
+        say_next(s.waits ? "     " : "next:", "prof", where, "");
     if (earlier)
         say_next("     ", "diff", where, "      (changes since the previous recording)");
 }

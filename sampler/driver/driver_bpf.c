@@ -410,22 +410,24 @@ static int load(struct cs_driver_state *s)
     if (s->config.chains &&
         cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 3 : 1, s->config.filter != NULL) < 0)
         return -EINVAL;
-    s->waits =
-        (struct cs_wait_maps){.rows = s->bpf->maps.wait_rows,
-                              .guesses = s->bpf->maps.wait_guesses,
-                              .threads = s->bpf->maps.wait_threads,
-                              .scratch = s->bpf->maps.wait_scratch,
-                              .records = s->bpf->maps.wait_records,
-                              .free_rows = s->bpf->maps.wait_free_rows,
-                              .old = s->old,
-                              .programs = {s->bpf->progs.wait_switch, s->bpf->progs.wait_woken,
-                                           s->bpf->progs.wait_is_back, s->bpf->progs.wait_is_back_probed},
-                              .kernel = s->config.waits};
+    s->waits = (struct cs_wait_maps){
+        .rows = s->bpf->maps.wait_rows,
+        .guesses = s->bpf->maps.wait_guesses,
+        .threads = s->bpf->maps.wait_threads,
+        .scratch = s->bpf->maps.wait_scratch,
+        .records = s->bpf->maps.wait_records,
+        .free_rows = s->bpf->maps.wait_free_rows,
+        .old = s->old,
+        .programs = {s->bpf->progs.wait_switch, s->bpf->progs.wait_woken, s->bpf->progs.wait_is_back,
+                     s->bpf->progs.wait_is_back_probed, s->bpf->progs.wait_stands},
+        .kernel = s->config.waits};
     if (s->config.waits) {
         s->bpf->rodata->wait_cpus = s->n_slots;
         s->bpf->rodata->wait_state_given = cs_wait_maps_state_is_given();
-        for (unsigned i = 0; i < CS_WAIT_CALLS; i++)
+        for (unsigned i = 0; i < CS_WAIT_CALLS; i++) {
             s->bpf->rodata->wait_reason_of[i] = (__u8)cs_wait_reason_of_call((int)i);
+            s->bpf->rodata->wait_look_of[i] = (__u8)cs_wait_look_of_call((int)i);
+        }
     }
     if (cs_wait_maps_size(&s->waits, s->n_slots) < 0)
         return -EINVAL;

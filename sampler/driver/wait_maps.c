@@ -6,8 +6,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define FIRST "finish_task_switch"
 #define ROWS_BYTES (CS_WAIT_THREADS * sizeof(struct cs_wait_thread))
@@ -54,7 +56,7 @@ int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
     return (!m->old && bpf_map__set_autocreate(m->free_rows, false) != 0) ||
                    bpf_map__set_max_entries(m->guesses, CS_WAIT_GUESSES) != 0 ||
                    bpf_map__set_max_entries(m->threads, CS_WAIT_THREADS) != 0 ||
-                   bpf_map__set_max_entries(m->scratch, 2 * n_cpus) != 0 ||
+                   bpf_map__set_max_entries(m->scratch, 2 * n_cpus + 1) != 0 ||
                    bpf_map__set_max_entries(m->records, CS_WAIT_RING) != 0
                ? -EINVAL
                : 0;
@@ -112,6 +114,32 @@ static void give(void *arg, uint32_t row)
     (void)bpf_map_update_elem(bpf_map__fd(m->free_rows), NULL, &row, BPF_ANY);
 }
 
+/* Threads that are away, each with its registers. What can't be read is left out. */
+static void standing(void *arg,
+                     void (*each)(void *arg, const struct cs_wait_record *record,
+                                  const struct cs_chain_copy *registers),
+                     void *each_arg)
+{
+    enum { COPY_HEAD = offsetof(struct cs_chain_copy, stack), BYTES = CS_WAIT_HEAD + COPY_HEAD };
+    const struct cs_wait_maps *m = arg;
+    struct bpf_link *link = bpf_program__attach_iter(m->programs[CS_WAIT_STANDING], NULL);
+    int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    struct cs_wait_copied *one_of = f ? calloc(1, sizeof *one_of) : NULL;
+    uint8_t bytes[BYTES];
+    for (unsigned i = 0; one_of && i < CS_WAIT_STANDING_MAX && fread(bytes, 1, BYTES, f) == BYTES; i++) {
+        memcpy(&one_of->record, bytes, CS_WAIT_HEAD);
+        memcpy(&one_of->copy, bytes + CS_WAIT_HEAD, COPY_HEAD);
+        each(each_arg, &one_of->record, &one_of->copy);
+    }
+    free(one_of);
+    if (f)
+        (void)fclose(f);
+    else if (fd >= 0)
+        close(fd);
+    bpf_link__destroy(link);
+}
+
 int cs_wait_maps_open(struct cs_wait_maps *m)
 {
     struct cs_wait_kernel *k = m->kernel;
@@ -121,6 +149,7 @@ int cs_wait_maps_open(struct cs_wait_maps *m)
     k->rows = at;
     k->arg = m;
     k->records = records;
+    k->standing = standing;
     k->give = m->old ? give : NULL;
     m->ring = ring_buffer__new(bpf_map__fd(m->records), one, m, NULL);
     return m->ring ? 0 : -ENOMEM;

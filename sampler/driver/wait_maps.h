@@ -13,8 +13,15 @@ struct bpf_map;
 struct bpf_program;
 struct ring_buffer;
 
-/* Of the last two only one is loaded: what this kernel has. */
-enum { CS_WAIT_SWITCH, CS_WAIT_WAKING, CS_WAIT_BACK, CS_WAIT_BACK_PROBED, CS_WAIT_PROGRAMS };
+/* Of the two that are back only one is loaded: what this kernel has. */
+enum {
+    CS_WAIT_SWITCH,
+    CS_WAIT_WAKING,
+    CS_WAIT_BACK,
+    CS_WAIT_BACK_PROBED,
+    CS_WAIT_STANDING,
+    CS_WAIT_PROGRAMS
+};
 
 struct cs_wait_maps {
     struct bpf_map *rows, *guesses, *threads, *scratch, *records, *free_rows; /* of the skeleton */

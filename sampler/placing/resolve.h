@@ -13,6 +13,7 @@
  *   contexts        call chains in memory on their way to the store
  *   wait_tables     waits summed
  *   hook_frames     kernel frames between a tracepoint and our program on it
+ *   wait_standing   threads that still wait when a recording ends
  *   wait_times      when the longest waits were
  *   waits           waits in memory on their way to the store
  *   intervals       the time-resolved mode, beside a session */

@@ -4,6 +4,7 @@
 #include "sampler/chains/context_tree.h"
 #include "sampler/perf/monotonic_clock.h"
 #include "sampler/placing/hook_frames.h"
+#include "sampler/placing/wait_standing.h"
 #include "sampler/placing/wait_tables.h"
 #include "sampler/placing/wait_times.h"
 #include "sampler/waits/blame.h"
@@ -14,7 +15,9 @@
 #include "store/base/text.h"
 #include "store/table/wait_schemas.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #define RECORDS_A_SECOND 4000.0
 #define BUFFER_BYTES (16U << 20)    /* of records taken and not yet placed */
@@ -48,8 +51,9 @@ struct cs_session_waits {
     uint8_t *buffer;
     size_t used, capacity;
     struct woken woken[WOKEN];
-    uint64_t placed_ns, ended_ns; /* the last 0: it goes on */
-    bool times_told;              /* of the threads that lived to the end */
+    uint64_t tick_ns;                       /* the kernel's jiffy */
+    uint64_t began_ns, placed_ns, ended_ns; /* the last 0: it goes on */
+    bool times_told;                        /* of the threads that lived to the end */
     struct cs_session_waits_counts counts;
     uint64_t dropped;
     uint64_t chain[CS_WAIT_FRAMES]; /* of the record at hand, innermost first */
@@ -86,6 +90,8 @@ struct cs_session_waits *cs_session_waits_open(struct cs_wait_kernel *kernel,
         return NULL;
     }
     cs_session_contexts_of_others(w->contexts);
+    struct timespec tick = {0};
+    w->tick_ns = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 ? (uint64_t)tick.tv_nsec : 10000000;
     w->rate = (struct cs_wait_rate){RECORDS_A_SECOND, cpu_max};
     *kernel->interval_ns = cs_wait_first_interval(&w->rate);
     return w;
@@ -113,14 +119,8 @@ void cs_session_waits_limit(struct cs_session_waits *w, double cpu_max)
 
 void cs_session_waits_begin(struct cs_session_waits *w)
 {
-    w->placed_ns = cs_monotonic_ns();
+    w->began_ns = w->placed_ns = cs_monotonic_ns();
     __atomic_store_n(w->kernel->began_ns, w->placed_ns, __ATOMIC_RELEASE);
-}
-
-void cs_session_waits_end(struct cs_session_waits *w)
-{
-    __atomic_store_n(w->kernel->began_ns, 0, __ATOMIC_RELEASE);
-    w->ended_ns = cs_monotonic_ns();
 }
 
 /* ---- taking ---- */
@@ -171,6 +171,62 @@ void cs_session_waits_take(struct cs_session_waits *w)
     const double before = cs_thread_cpu_seconds();
     w->kernel->records(w->kernel->arg, take, w);
     w->cpu_s += cs_thread_cpu_seconds() - before;
+}
+
+/* ---- the end ---- */
+
+static struct cs_session_wait_time time_of(uint32_t label, const struct cs_wait_standing *t, uint64_t now_ns,
+                                           const char *name)
+{
+    struct cs_session_wait_time time = {.label = label,
+                                        .pid = t->pid,
+                                        .tid = t->tid,
+                                        .what = CS_WAIT_TIMES_THREAD,
+                                        .begin_ns = t->since_ns,
+                                        .end_ns = now_ns};
+    memcpy(time.thread, name, strnlen(name, sizeof time.thread - 1));
+    return time;
+}
+
+/* A thread that no switch told of: all its time is what it is at now. */
+static void add_untold(struct cs_session_waits *w, const struct cs_wait_standing *t)
+{
+    char name[17];
+    cs_text_clean(name, sizeof name, t->comm, 16);
+    const bool ran = t->reason == CS_WAIT_RUN_QUEUE;
+    const uint32_t label = cs_maps_label_of(w->places->maps, (pid_t)t->pid, w->ended_ns);
+    const struct cs_wait_added added = {
+        t->pid, t->tid, name, ran ? "on-cpu" : cs_wait_reason_name(t->reason), w->ended_ns - t->since_ns,
+        !ran};
+    struct cs_session_wait_label *of = cs_session_wait_tables_of(w->tables, label);
+    if (of)
+        cs_session_wait_tables_thread(of, &added);
+    if (!w->times)
+        return;
+    struct cs_session_wait_time time = time_of(label, t, w->ended_ns, name);
+    time.on_ns = ran ? w->ended_ns - t->since_ns : 0;
+    cs_session_wait_times_thread(w->times, &time);
+    if (!ran) {
+        time.what = cs_wait_reason_name(t->reason);
+        cs_session_wait_times_wait(w->times, &time);
+    }
+}
+
+static void stand(void *arg, const struct cs_wait_standing *standing)
+{
+    struct cs_session_waits *w = arg;
+    if (standing->is_new)
+        add_untold(w, standing);
+    if (standing->record)
+        take(w, &standing->record->record, sizeof *standing->record);
+}
+
+void cs_session_waits_end(struct cs_session_waits *w)
+{
+    w->ended_ns = cs_monotonic_ns();
+    cs_session_waits_take(w);
+    cs_wait_standing_each(w->kernel, w->began_ns, w->ended_ns, stand, w);
+    __atomic_store_n(w->kernel->began_ns, 0, __ATOMIC_RELEASE);
 }
 
 /* ---- placing ---- */
@@ -258,6 +314,18 @@ static void note_times(struct cs_session_waits *w, const struct cs_wait_record *
     cs_session_wait_times_wait(w->times, &time);
 }
 
+/* The process at the other end: it is on this machine. */
+static void add_peer(const struct cs_wait_record *r, char object[CS_WAIT_OBJECT_MAX], const char *name)
+{
+    size_t at = strlen(object);
+    if (r->class != CS_WAIT_EVENTS && (r->class < CS_WAIT_PAIR || !at))
+        return;
+    if (r->class == CS_WAIT_EVENTS)
+        at = 0;
+    snprintf(object + at, CS_WAIT_OBJECT_MAX - at, "%s%s (%" PRIu32 ")", at ? ", " : CS_WAITS_EVENT_FROM,
+             name, (uint32_t)r->waker_pid);
+}
+
 static void place_ended(struct cs_session_waits *w, const struct cs_wait_record *r)
 {
     if (r->in_ns <= r->out_ns || !r->interval_ns)
@@ -267,17 +335,20 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
     uint64_t waited =
         queued || r->wake_ns <= r->out_ns || r->wake_ns > r->in_ns ? away : r->wake_ns - r->out_ns;
     double factor = away < r->interval_ns ? (double)r->interval_ns / (double)away : 1;
-    enum cs_wait_reason reason = cs_wait_reason_by_mode(r->reason, r->mode);
+    unsigned reason = cs_wait_reason_of_record(r, w->tick_ns);
     const struct woken *woken = &w->woken[r->tid & (WOKEN - 1)];
+    const bool by_thread =
+        r->waker_kind == CS_WAKER_THREAD && woken->tid == r->tid && woken->wake_ns == r->wake_ns;
     char object[CS_WAIT_OBJECT_MAX] = "", thread[17];
     uint32_t label;
     cs_text_clean(thread, sizeof thread, r->comm, sizeof r->comm);
     if (!queued)
         cs_wait_object(w->objects, r, object);
+    if (by_thread && r->waker_pid != r->pid)
+        add_peer(r, object, woken->waker);
     w->counts.kept++;
     w->counts.seconds += factor * (double)away * 1e-9;
     w->records++;
-    bool by_thread = r->waker_kind == CS_WAKER_THREAD && woken->tid == r->tid && woken->wake_ns == r->wake_ns;
     struct cs_session_wait_label *t =
         add_chain(w, r, WAITS, cs_session_wait_tables_rounded(w->tables, factor * (double)away), &context,
                   &label)
@@ -293,7 +364,8 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
                                       .object = object,
                                       .thread = thread,
                                       .waker = by_thread                             ? woken->waker
-                                               : r->waker_kind == CS_WAKER_INTERRUPT ? "[interrupt]"
+                                               : r->waker_kind == CS_WAKER_INTERRUPT ? CS_WAITS_INTERRUPT
+                                               : r->waker_kind == CS_WAKER_NO_END    ? CS_WAITS_NO_END
                                                                                      : "",
                                       .factor = factor};
     if (waited)
@@ -335,7 +407,7 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
     if (reason == CS_WAIT_RUN_QUEUE || away > waited)
         cs_blame_queue(w->blame, &wait, cs_session_wait_tables_blame, &queueing);
     cs_blame_note(w->blame, &wait);
-    if (w->times)
+    if (w->times && r->waker_kind != CS_WAKER_NO_END) /* else its row tells of it */
         note_times(w, r, label, &row, away > waited);
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,17 +85,30 @@ static void path_of(struct cs_wait_objects *o, const struct cs_wait_record *r, c
 
 static void socket_of(const struct cs_wait_record *r, char *out)
 {
-    char peer[INET6_ADDRSTRLEN] = "";
-    if (r->family == AF_UNIX)
-        snprintf(out, CS_WAIT_OBJECT_MAX, "unix socket");
-    else if (r->family != AF_INET && r->family != AF_INET6)
+    char peer[INET6_ADDRSTRLEN] = "", name[sizeof r->name + 1];
+    if (r->family == AF_UNIX) {
+        cs_text_clean(name, sizeof name, r->name, sizeof r->name);
+        snprintf(out, CS_WAIT_OBJECT_MAX, *name ? "unix socket %s" : "unix socket%s", name);
+    } else if (r->family != AF_INET && r->family != AF_INET6) {
         snprintf(out, CS_WAIT_OBJECT_MAX, "socket of family %u", r->family);
-    else if (!r->peer_port)
+    } else if (!r->peer_port) {
         snprintf(out, CS_WAIT_OBJECT_MAX, "port %u", r->local_port);
-    else if (inet_ntop(r->family, r->peer, peer,
-                       sizeof peer)) /* many clients are one object: by the server's port */
-        snprintf(out, CS_WAIT_OBJECT_MAX, r->peer_port < r->local_port ? "peer %s:%u" : "peer %s of port %u",
-                 peer, r->peer_port < r->local_port ? r->peer_port : r->local_port);
+    } else if (inet_ntop(r->family, r->peer, peer,
+                         sizeof peer)) { /* many clients are one object: by the server's port */
+        bool serves =
+            r->class == CS_WAIT_SERVES || (r->class != CS_WAIT_ASKS && r->peer_port >= r->local_port);
+        snprintf(out, CS_WAIT_OBJECT_MAX, serves ? "peer %s of port %u" : "peer %s:%u", peer,
+                 serves ? r->local_port : r->peer_port);
+    }
+}
+
+static void add_holder(const struct cs_wait_record *r, char *out)
+{
+    char name[17];
+    size_t at = strlen(out);
+    cs_text_clean(name, sizeof name, r->name, sizeof name - 1);
+    snprintf(out + at, CS_WAIT_OBJECT_MAX - at, " that %s (%" PRIu32 ") holds%s", name,
+             (uint32_t)r->waker_tid, r->circle ? CS_WAIT_DEAD_LOCK : "");
 }
 
 void cs_wait_object(struct cs_wait_objects *o, const struct cs_wait_record *r, char out[CS_WAIT_OBJECT_MAX])
@@ -103,11 +117,13 @@ void cs_wait_object(struct cs_wait_objects *o, const struct cs_wait_record *r, c
     if (r->reason == CS_WAIT_LOCK && r->call == __NR_futex) {
         bool pi = (r->args[1] & 127) == 6 || (r->args[1] & 127) == 13; /* LOCK_PI, LOCK_PI2 */
         snprintf(out, CS_WAIT_OBJECT_MAX, "%s 0x%" PRIx64, pi ? "pi futex" : "futex", (uint64_t)r->args[0]);
+        if (r->waker_kind == CS_WAKER_NO_END && r->waker_tid)
+            add_holder(r, out);
     } else if (S_ISSOCK(r->mode)) {
         socket_of(r, out);
     } else if (S_ISFIFO(r->mode) && !*r->name) {
         snprintf(out, CS_WAIT_OBJECT_MAX, "pipe %" PRIu64, (uint64_t)r->inode);
-    } else if (r->mode) {
+    } else if (r->mode && r->reason != CS_WAIT_POLL) {
         path_of(o, r, out);
     }
 }

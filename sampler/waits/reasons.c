@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/waits/reasons.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -115,6 +116,36 @@ enum cs_wait_reason cs_wait_reason_of_call(int call)
     return CS_WAIT_OTHER;
 }
 
+enum cs_wait_look cs_wait_look_of_call(int call)
+{
+    switch (call) {
+#ifdef __x86_64__
+    case __NR_poll:
+#endif
+    case __NR_ppoll:
+        return CS_WAIT_LOOK_POLL;
+#ifdef __x86_64__
+    case __NR_select:
+#endif
+    case __NR_pselect6:
+        return CS_WAIT_LOOK_SELECT;
+#ifdef __x86_64__
+    case __NR_epoll_wait:
+#endif
+#ifdef __NR_epoll_pwait2
+    case __NR_epoll_pwait2:
+#endif
+    case __NR_epoll_pwait:
+        return CS_WAIT_LOOK_EPOLL;
+    default:
+        break;
+    }
+    enum cs_wait_reason reason = cs_wait_reason_of_call(call);
+    return reason == CS_WAIT_DESCRIPTOR || reason == CS_WAIT_SOCKET || reason == CS_WAIT_FILE
+               ? CS_WAIT_LOOK_FIRST
+               : CS_WAIT_LOOK_NOT;
+}
+
 const char *cs_wait_call_name(int call)
 {
     for (unsigned i = 0; i < N_CALLS; i++)
@@ -123,7 +154,7 @@ const char *cs_wait_call_name(int call)
     return "";
 }
 
-const char *cs_wait_reason_name(enum cs_wait_reason reason)
+const char *cs_wait_reason_name(unsigned reason)
 {
     static const char *const names[CS_WAIT_REASONS] = {
         [CS_WAIT_RUN_QUEUE] = "run-queue", [CS_WAIT_LOCK] = "lock",
@@ -134,10 +165,19 @@ const char *cs_wait_reason_name(enum cs_wait_reason reason)
         [CS_WAIT_STOPPED] = "stopped",     [CS_WAIT_THROTTLED] = "throttled",
         [CS_WAIT_OTHER] = "other",         [CS_WAIT_DESCRIPTOR] = "read-write",
     };
-    return (unsigned)reason < CS_WAIT_REASONS ? names[reason] : "other";
+#define OF_ALL(base)                                                                                         \
+    {                                                                                                        \
+        base ":accept", base ":client", base ":events", base ":socket", base ":pipe", base ":resolver",      \
+            base ":sleep"                                                                                    \
+    }
+    static const char *const refined[][7] = {OF_ALL("poll"), OF_ALL("socket"), OF_ALL("read-write")};
+    unsigned base = reason & 15, more = reason >> 4;
+    if (more && more <= 7 && (base == CS_WAIT_POLL || base == CS_WAIT_SOCKET || base == CS_WAIT_DESCRIPTOR))
+        return refined[base == CS_WAIT_POLL ? 0 : base == CS_WAIT_SOCKET ? 1 : 2][more - 1];
+    return base < CS_WAIT_REASONS ? names[base] : "other";
 }
 
-enum cs_wait_reason cs_wait_reason_by_mode(enum cs_wait_reason reason, unsigned mode)
+static enum cs_wait_reason by_mode(enum cs_wait_reason reason, unsigned mode)
 {
     if (reason != CS_WAIT_DESCRIPTOR && reason != CS_WAIT_SOCKET)
         return reason;
@@ -145,4 +185,75 @@ enum cs_wait_reason cs_wait_reason_by_mode(enum cs_wait_reason reason, unsigned 
            : S_ISSOCK(mode)                                  ? CS_WAIT_SOCKET
            : S_ISREG(mode) || S_ISBLK(mode) || S_ISDIR(mode) ? CS_WAIT_FILE
                                                              : reason;
+}
+
+/* Who hands something on waits for somebody who doesn't take it: that one isn't idle. */
+static bool hands_on(int call)
+{
+    static const int calls_of[] = {__NR_write,    __NR_writev,   __NR_sendto, __NR_sendmsg,
+                                   __NR_sendmmsg, __NR_sendfile, __NR_splice};
+    for (unsigned i = 0; i < sizeof calls_of / sizeof *calls_of; i++)
+        if (calls_of[i] == call)
+            return true;
+    return false;
+}
+
+/* A reply came in this wait, or what was asked last has none yet. */
+static bool is_under_way(const struct cs_wait_record *r, uint64_t tick_ns)
+{
+    return !r->has_ticks || r->sent_ticks <= r->received_ticks ||
+           r->received_ticks * tick_ns <= r->in_ns - r->out_ns + tick_ns;
+}
+
+#define RESOLVER_PORT 53
+
+static unsigned refined_of(const struct cs_wait_record *r, uint64_t tick_ns)
+{
+    const bool serves = r->classes & (1U << CS_WAIT_EVENTS | 1U << CS_WAIT_LISTENS | 1U << CS_WAIT_SERVES);
+    switch (r->class) {
+    case CS_WAIT_EVENTS:
+        return CS_WAIT_FOR_EVENTS;
+    case CS_WAIT_LISTENS:
+        return CS_WAIT_FOR_CONNECTIONS;
+    case CS_WAIT_SERVES:
+        return hands_on(r->call) ? CS_WAIT_FOR_SOCKET : CS_WAIT_FOR_CLIENT;
+    case CS_WAIT_PAIR:
+        return serves || r->waker_kind == CS_WAKER_INTERRUPT
+                   ? CS_WAIT_FOR_EVENTS
+                   : CS_WAIT_FOR_SOCKET; /* only a timeout interrupts it */
+    case CS_WAIT_PIPES: /* beside connections and events it is what wakes the program itself */
+        return serves ? CS_WAIT_FOR_EVENTS : CS_WAIT_FOR_PIPE;
+    case CS_WAIT_ASKS:
+        return !is_under_way(r, tick_ns)       ? CS_WAIT_FOR_EVENTS
+               : r->peer_port == RESOLVER_PORT ? CS_WAIT_FOR_RESOLVER
+                                               : CS_WAIT_FOR_SOCKET;
+    default:
+        return CS_WAIT_PLAIN;
+    }
+}
+
+/* A poll or select of nothing: a sleep. */
+static bool is_of_nothing(const struct cs_wait_record *r)
+{
+    switch (cs_wait_look_of_call(r->call)) {
+    case CS_WAIT_LOOK_POLL:
+        return !r->args[1];
+    case CS_WAIT_LOOK_SELECT:
+        return !r->args[0] || (!r->args[1] && !r->args[2] && !r->args[3]);
+    default:
+        return false;
+    }
+}
+
+unsigned cs_wait_reason_of_record(const struct cs_wait_record *r, uint64_t tick_ns)
+{
+    enum cs_wait_reason plain = by_mode(r->reason, r->mode);
+    if (r->reason != CS_WAIT_POLL && plain != CS_WAIT_SOCKET)
+        return plain;
+    if (r->reason == CS_WAIT_POLL && is_of_nothing(r))
+        return CS_WAIT_POLL | CS_WAIT_FOR_TIME;
+    unsigned refined = refined_of(r, tick_ns);
+    if (!refined || (plain == CS_WAIT_SOCKET && refined == CS_WAIT_FOR_SOCKET))
+        return plain;
+    return r->reason | refined;
 }

@@ -29,6 +29,26 @@ enum cs_wait_reason {
     CS_WAIT_REASONS,
 };
 
+/* What a descriptor that a thread waits for leads to; who waits for several waits for the last of these. */
+enum cs_wait_class {
+    CS_WAIT_NOTHING,
+    CS_WAIT_EVENTS,  /* eventfd, timerfd, signalfd, netlink: no other program's doing */
+    CS_WAIT_LISTENS, /* a socket that takes connections */
+    CS_WAIT_SERVES,  /* a connection that was accepted, or a port that the program has chosen */
+    CS_WAIT_FILES,   /* a file or a device */
+    CS_WAIT_PAIR,    /* two sockets without a name */
+    CS_WAIT_PIPES,
+    CS_WAIT_ASKS, /* a connection that the program has opened */
+};
+
+enum cs_wait_look { /* where a system call has its descriptors */
+                    CS_WAIT_LOOK_NOT,
+                    CS_WAIT_LOOK_FIRST, /* its first argument */
+                    CS_WAIT_LOOK_POLL,
+                    CS_WAIT_LOOK_SELECT,
+                    CS_WAIT_LOOK_EPOLL,
+};
+
 #define CS_WAIT_CALLS 512       /* system calls whose reason is tabled */
 #define CS_WAIT_THREADS 8192U   /* rows; power of two */
 #define CS_WAIT_GUESSES 32768U  /* of rows by number of thread; power of two */
@@ -60,10 +80,12 @@ enum cs_wait_waker {
     CS_WAKER_UNKNOWN,
     CS_WAKER_THREAD,
     CS_WAKER_INTERRUPT, /* a timer or a device */
+    CS_WAKER_NO_END,    /* it still waits; waker_tid holds the lock, `name` is its name; 0: not known */
 };
 
 enum cs_wait_record_kind {
     CS_WAIT_ENDED, /* a wait, with the chain of who waited */
+    CS_WAIT_STANDS, /* of a thread that still waits when all this ends; reg and pc of the copy are its registers */
     CS_WAIT_WOKEN, /* comes before it: the chain of who woke it; `tid` is who was woken, at wake_ns */
 };
 
@@ -82,7 +104,12 @@ struct cs_wait_record {
     __u16 family; /* of a socket */
     __u64 args[4];
     __u64 inode;
-    __u32 device, mode; /* of the descriptor; mode 0: there is none */
+    __u64 task, file;                 /* the kernel's addresses of the thread and of the descriptor's file */
+    __u32 device, mode;               /* of the descriptor; mode 0: there is none, or it has no file */
+    __u32 class, classes;             /* its enum cs_wait_class; 1 << class of all that were looked at */
+    __u32 sent_ticks, received_ticks; /* since something was last sent and received, where has_ticks */
+    __u16 has_ticks, timed_out;       /* timed out: none of an epoll's was ready */
+    __u32 circle;                     /* of one that stands: those who hold the locks wait for one another */
     __u16 local_port, peer_port;
     __u8 peer[16]; /* as the family has it */
     char comm[16]; /* of a WOKEN: the waker's */

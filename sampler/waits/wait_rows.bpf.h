@@ -11,6 +11,7 @@
 const volatile __u32 wait_cpus = 0;
 const volatile __u8 wait_state_given = 0; /* a switch says what state the thread leaves in: Linux 5.18 */
 const volatile __u8 wait_reason_of[CS_WAIT_CALLS] = {}; /* by number of system call */
+const volatile __u8 wait_look_of[CS_WAIT_CALLS] = {};   /* enum cs_wait_look, the same */
 __u32 wait_interval_ns = 0;                             /* T; the reader's */
 __u64 wait_began_ns = 0;                                /* 0: not yet */
 __u64 wait_lost = 0, wait_no_row = 0; /* records that found the ring full; times that a thread found no row */
@@ -106,15 +107,52 @@ struct in6_addr {
 };
 struct sock_common {
     unsigned short skc_family;
+    volatile unsigned char skc_state;
     __u32 skc_daddr;
     __u16 skc_dport, skc_num;
     struct in6_addr skc_v6_daddr;
 } __attribute__((preserve_access_index));
 struct sock {
     struct sock_common __sk_common;
+    __u8 sk_userlocks : 4;
+    __u16 sk_type;
+} __attribute__((preserve_access_index));
+struct ipv6_pinfo {
+    int mcast_oif;
+} __attribute__((preserve_access_index));
+struct inet_sock {
+    struct ipv6_pinfo *pinet6;
+    int mc_index;
+} __attribute__((preserve_access_index));
+struct inet_connection_sock {
+    struct {
+        __u32 lrcvtime;
+    } icsk_ack;
+} __attribute__((preserve_access_index));
+struct tcp_sock {
+    __u32 lsndtime;
+} __attribute__((preserve_access_index));
+struct sockaddr_un {
+    unsigned short sun_family;
+    char sun_path[108];
+} __attribute__((preserve_access_index));
+struct unix_address {
+    struct sockaddr_un name[0];
+} __attribute__((preserve_access_index));
+struct unix_sock {
+    struct unix_address *addr;
+    struct sock *peer;
 } __attribute__((preserve_access_index));
 struct socket {
     struct sock *sk;
+} __attribute__((preserve_access_index));
+struct seq_file;
+struct bpf_iter_meta {
+    struct seq_file *seq;
+} __attribute__((preserve_access_index));
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
 } __attribute__((preserve_access_index));
 struct task_struct___waits {
     int pid, tgid;
@@ -126,10 +164,10 @@ struct task_struct___waits {
     char comm[16];
 } __attribute__((preserve_access_index));
 /* Linux 5.13 and before, and from 5.14 on: where a switch doesn't say it (wait_state_given). */
-struct task_struct___state {
+struct task_struct___older {
     long state;
 } __attribute__((preserve_access_index));
-struct task_struct____state {
+struct task_struct___newer {
     unsigned int __state;
 } __attribute__((preserve_access_index));
 struct task_struct___throttled {

@@ -12,7 +12,7 @@
 #define CS_SAMPLER_WAITS_WAITS_BPF_H
 
 #include "sampler/chains/stack_copy.bpf.h"
-#include "sampler/waits/wait_rows.bpf.h"
+#include "sampler/waits/wait_descriptors.bpf.h"
 
 /* ---- a switch ---- */
 
@@ -202,15 +202,18 @@ static __always_inline void leave(struct cs_wait_cpu *cpu, struct cs_wait_thread
     row->out = 1;
 }
 
+static __always_inline __u32 own_state(struct task_struct *of)
+{
+    struct task_struct___newer *task = (void *)of;
+    if (bpf_core_field_exists(task->__state))
+        return OF(task, __state);
+    return (__u32)OF((struct task_struct___older *)of, state);
+}
+
 /* The state that it leaves in. Through volatile, that the argument be read only where it is. */
 static __always_inline __u32 state_of(unsigned long long *ctx, struct task_struct *prev)
 {
-    if (wait_state_given)
-        return (__u32)((volatile unsigned long long *)ctx)[3];
-    struct task_struct____state *task = (void *)prev;
-    if (bpf_core_field_exists(task->__state))
-        return OF(task, __state);
-    return (__u32)OF((struct task_struct___state *)prev, state);
+    return wait_state_given ? (__u32)((volatile unsigned long long *)ctx)[3] : own_state(prev);
 }
 
 SEC("tp_btf/sched_switch")
@@ -403,35 +406,6 @@ int BPF_PROG(wait_woken, struct task_struct *woken)
 
 /* ---- being back ---- */
 
-/* What lies behind a descriptor of the task at hand. */
-static __always_inline void describe_descriptor(struct cs_wait_record *r, struct task_struct___waits *task,
-                                                __u32 fd)
-{
-    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-    struct file **files = BPF_CORE_READ(table, fd), *file = 0;
-    if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof file, files + fd) != 0 ||
-        !file)
-        return;
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
-    r->mode = BPF_CORE_READ(inode, i_mode);
-    r->inode = BPF_CORE_READ(inode, i_ino);
-    r->device = BPF_CORE_READ(inode, i_sb, s_dev);
-    if ((r->mode & 0170000) == 0140000) {
-        struct socket *socket = BPF_CORE_READ(file, private_data);
-        struct sock *sock = BPF_CORE_READ(socket, sk);
-        r->family = BPF_CORE_READ(sock, __sk_common.skc_family);
-        r->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-        r->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
-        if (r->family == 2)
-            *(__u32 *)r->peer = BPF_CORE_READ(sock, __sk_common.skc_daddr);
-        else if (r->family == 10)
-            BPF_CORE_READ_INTO((struct in6_addr *)r->peer, sock, __sk_common.skc_v6_daddr);
-        return;
-    }
-    const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-    bpf_probe_read_kernel_str(r->name, sizeof r->name, name);
-}
-
 static __always_inline __u64 overlap(const struct cs_wait_turn *turn, __u64 from)
 {
     return turn->to_ns > from ? turn->to_ns - (turn->from_ns > from ? turn->from_ns : from) : 0;
@@ -466,6 +440,21 @@ VERIFIED_ONCE int wait_tell_turn(struct cs_wait_record *r, __u64 from)
     return 0;
 }
 
+static __always_inline void look_at_descriptors(struct cs_wait_record *r, int is_current)
+{
+    __u8 how = r->call >= 0 && r->call < CS_WAIT_CALLS ? wait_look_of[r->call & (CS_WAIT_CALLS - 1)]
+                                                       : CS_WAIT_LOOK_NOT;
+    if (how == CS_WAIT_LOOK_FIRST)
+        wait_look_at(r, file_of(r, (__u32)r->args[0]));
+    else if (how == CS_WAIT_LOOK_POLL && is_current) /* else its memory isn't at hand */
+        wait_look_at_poll(r);
+    else if (how == CS_WAIT_LOOK_SELECT && is_current)
+        wait_look_at_select(r);
+    else if (how == CS_WAIT_LOOK_EPOLL)
+        wait_look_at_epoll(r);
+    wait_describe(r);
+}
+
 static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, struct task_struct *current_task,
                                       __u64 out, __u32 own)
 {
@@ -497,8 +486,8 @@ static __always_inline void keep_wait(void *ctx, struct cs_wait_thread *row, str
         struct pt_regs___call *regs = USER_REGISTERS(current_task, struct pt_regs___call);
         r->call = CALL_OF(regs);
         CALL_ARGS(r->args, regs);
-        if (r->reason == CS_WAIT_DESCRIPTOR || r->reason == CS_WAIT_SOCKET || r->reason == CS_WAIT_FILE)
-            describe_descriptor(r, task, (__u32)r->args[0]);
+        r->task = (__u64)task;
+        look_at_descriptors(r, 1);
     }
     __u64 queued = row->reason == CS_WAIT_RUN_QUEUE || !row->wake_ns ? out : row->wake_ns;
     if (now - queued >= CS_WAIT_TURN)
@@ -550,6 +539,53 @@ SEC("kprobe")
 int wait_is_back_probed(struct pt_regs *ctx)
 {
     return is_back(ctx, OWN_FRAMES_PROBED);
+}
+
+/* ---- those that wait all the time ---- */
+
+struct standing_registers { /* as TAKE_REGISTERS wants them */
+    __u64 pc, sp, fp, bx, reg[32];
+    __u32 fp_lost;
+};
+
+/* A thread that is away now, asked for from outside when a recording ends: its wait has no end that would tell of it. */
+SEC("iter/task")
+int wait_stands(struct bpf_iter__task *ctx)
+{
+    struct task_struct *task = ctx->task;
+    __u32 at = 2 * wait_cpus;
+    if (!task || !is_followed(task))
+        return 0;
+    struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &at);
+    if (!copied)
+        return 0;
+    struct cs_wait_record *r = &copied->record;
+    struct task_struct___waits *t = (void *)task;
+    __builtin_memset(r, 0, CS_WAIT_HEAD);
+    r->kind = CS_WAIT_STANDS;
+    r->tid = OF(t, pid);
+    r->pid = OF(t, tgid);
+    r->task = (__u64)task;
+    r->start_ns = OF(t, start_time);
+    r->on_ns = OF(t, se.sum_exec_runtime);
+    r->reason = reason_of(task, 0, own_state(task));
+    r->call = -1;
+    bpf_probe_read_kernel(r->comm, sizeof r->comm, t->comm);
+    struct pt_regs *regs = USER_REGISTERS(task, struct pt_regs);
+    struct standing_registers s = {};
+    TAKE_REGISTERS(&s, regs);
+    copied->copy.pc = s.pc;
+    __builtin_memcpy(copied->copy.reg, s.reg, sizeof copied->copy.reg);
+    if (!(OF(t, flags) & (PF_IO_WORKER | PF_USER_WORKER)) && !IS_NARROW(MODE(regs))) {
+        struct pt_regs___call *call = USER_REGISTERS(task, struct pt_regs___call);
+        r->call = CALL_OF(call);
+        CALL_ARGS(r->args, call);
+        look_at_descriptors(r, 0);
+        r->copied = 1;
+    }
+    bpf_seq_write(ctx->meta->seq, r, CS_WAIT_HEAD);
+    bpf_seq_write(ctx->meta->seq, &copied->copy, COPY_HEAD);
+    return 0;
 }
 
 #endif

@@ -3,6 +3,7 @@
  *
  * Files of this module:
  *   waits          this header: what a driver offers
+ *   wait_descriptors.bpf  of the kernel's part: what lies behind a descriptor
  *   blame          what those who ended a wait did meanwhile
  *   objects        what a wait was for, in words
  *   reasons        system calls and the reasons of waits; their names
@@ -35,6 +36,13 @@ struct cs_wait_kernel {
     /* Hands on what came since the last call; `n` bytes. */
     void (*records)(void *arg, void (*each)(void *arg, const struct cs_wait_record *record, size_t n),
                     void *each_arg);
+    /* The threads that are away now, with their registers (pc and reg of the copy): CS_WAIT_STANDS. */
+    void (*standing)(void *arg,
+                     void (*each)(void *arg, const struct cs_wait_record *record,
+                                  const struct cs_chain_copy *registers),
+                     void *each_arg);
 };
+
+#define CS_WAIT_STANDING_MAX 4096 /* threads */
 
 #endif

@@ -8,6 +8,12 @@
 #define CS_WAITS_EVENT "waits"   /* contexts of who waited, and all the tables */
 #define CS_WAKERS_EVENT "wakers" /* contexts of who ended waits */
 
+#define CS_WAITS_INTERRUPT "[interrupt]"
+#define CS_WAITS_NO_END "[no end yet]" /* when the recording ended, it still waited */
+
+#define CS_WAITS_EVENT_FROM                                                                                  \
+    "event from " /* begins an object that another process told of, with its name and PID */
+
 /* Waits, estimated from those that were kept. */
 extern const struct cs_schema cs_schema_waits;
 enum cs_waits_column {
@@ -16,7 +22,7 @@ enum cs_waits_column {
     CS_WAITS_CALL,
     CS_WAITS_OBJECT,
     CS_WAITS_THREAD, /* its name */
-    CS_WAITS_WAKER,  /* the waker's name; "[interrupt]"; "": nobody, or not known */
+    CS_WAITS_WAKER,  /* the waker's name; CS_WAITS_INTERRUPT, CS_WAITS_NO_END; "": nobody, or not known */
     CS_WAITS_WAKER_CONTEXT,
     CS_WAITS_LOG2, /* a wait's length lies in [2^n, 2^(n+1)) */
     CS_WAITS_COUNT,

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rule that docs/waits.md states ("Wait or idle"). A thread that waits for an idle one is idle. */
+#include "analysis/waits/wait_reading.h"
+
+#include <string.h>
+
+static bool is_among(const char *kind, const char *const *kinds)
+{
+    for (; *kinds; kinds++)
+        if (strcmp(kind, *kinds) == 0)
+            return true;
+    return false;
+}
+
+bool cs_wait_is_idle(const char *kind)
+{
+    static const char *const kinds[] = {"accept", "client", "events", "signal", "stopped", "timer", NULL};
+    return is_among(kind, kinds);
+}
+
+/* Whether a thread of the same work may end it: by handing on something, or by its own end. */
+static bool is_handed_on(const char *kind)
+{
+    static const char *const kinds[] = {"condition", "semaphore", "lock", "barrier", "pipe",
+                                        "socket",    "child",     "join", "events",  NULL};
+    return is_among(kind, kinds);
+}
+
+static bool is_for_work(const char *kind)
+{
+    static const char *const kinds[] = {"condition", "semaphore", "lock", NULL};
+    return is_among(kind, kinds);
+}
+
+/* Functions in which threads of a run-time library wait until there is work. */
+bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node)
+{
+    static const char *const names[] = {"runtime.stopm", "runtime.mPark", "runtime.sysmon",
+                                        "runtime.bgscavenge", "runtime.templateThread"};
+    for (; node; node = cs_contexts_at(calls->tree, node)->parent)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strcmp(cs_calls_function(calls, node)->brief, names[i]) == 0)
+                return true;
+    return false;
+}
+
+static bool is_most(uint64_t part, const struct cs_wait_facts *f)
+{
+    return part > f->ns / 2;
+}
+
+enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_facts *f)
+{
+    const bool blocks = f->blocks_ns > f->ns / 10;
+    if (is_most(f->pool_ns, f) || (!blocks && is_most(f->timer_ns, f)))
+        return CS_WAIT_IS_IDLE;
+    if (f->timed_out)
+        return blocks || !is_most(f->resting_ns, f) ? CS_WAIT_IS_WAIT : CS_WAIT_IS_IDLE;
+    if (is_handed_on(kind) && is_most(f->by_idle_ns, f))
+        return CS_WAIT_IS_IDLE;
+    if (strcmp(kind, "events") == 0 && is_most(f->by_busy_ns + f->by_unknown_ns, f))
+        return is_most(f->by_process_ns, f) ? CS_WAIT_IS_WAIT : CS_WAIT_IS_EITHER;
+    if (cs_wait_is_idle(kind))
+        return CS_WAIT_IS_IDLE;
+    if (strcmp(kind, "poll") == 0)
+        return CS_WAIT_IS_EITHER;
+    if ((strcmp(kind, "child") == 0 || strcmp(kind, "join") == 0) && is_most(f->no_end_ns, f))
+        return CS_WAIT_IS_EITHER;
+    if (is_for_work(kind) && !is_most(f->first_thread_ns, f) && !blocks &&
+        (is_most(f->resting_ns, f) || !is_most(f->by_busy_ns + f->by_idle_ns, f)))
+        return CS_WAIT_IS_EITHER;
+    return CS_WAIT_IS_WAIT;
+}
+
+double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *f)
+{
+    static const char *const shared[] = {"child", "join", "condition", "semaphore", "lock", NULL};
+    if (!is_among(kind, shared))
+        return (double)f->ns;
+    return (double)f->ns - (double)(f->by_wait_ns < f->ns ? f->by_wait_ns : f->ns);
+}
+
+const char *cs_wait_reading_name(enum cs_wait_reading reading)
+{
+    return reading == CS_WAIT_IS_IDLE ? "idle" : reading == CS_WAIT_IS_EITHER ? "either" : "wait";
+}
