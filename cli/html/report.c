@@ -119,6 +119,8 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         const json_t *detail = json_array_get(
             details, (size_t)json_integer_value(json_array_get(row, json_array_size(row) - 3)));
         const char *sentence = json_string_value(json_object_get(detail, "sentence"));
+        if (i && !json_is_string(json_object_get(detail, "advice")))
+            continue; /* without a cause there is nothing to do about it */
         if (sentence && ++said)
             advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
     }
