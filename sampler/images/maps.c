@@ -182,10 +182,10 @@ void cs_maps_thread_born(struct cs_maps *maps, pid_t tid, pid_t pid, pid_t paren
         cs_threads_born(maps->threads, tid, pid, parent_tid);
 }
 
-void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name)
+void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name, uint64_t time_ns)
 {
     if (maps->threads)
-        cs_threads_named(maps->threads, tid, pid, name);
+        cs_threads_named(maps->threads, tid, pid, name, time_ns);
 }
 
 void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid)
@@ -204,10 +204,15 @@ uint32_t cs_maps_text_label(struct cs_maps *maps, const char *text, uint32_t mos
     return cs_labels_number_within(maps->labels, text, most);
 }
 
-uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid)
+uint64_t cs_maps_thread_renamed(struct cs_maps *maps, pid_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+    return maps->threads ? cs_threads_renamed(maps->threads, tid, from_ns, to_ns) : 0;
+}
+
+uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid, uint64_t time_ns)
 {
     char text[48];
-    cs_threads_text(maps->threads, tid, text, sizeof text);
+    cs_threads_text(maps->threads, tid, time_ns, text, sizeof text);
     return cs_labels_number(maps->labels, text);
 }
 

@@ -45,7 +45,7 @@ int cs_maps_mmap(struct cs_maps *maps, const struct cs_mapped_file *file, uint64
 int cs_maps_exit(struct cs_maps *maps, pid_t pid, uint64_t time_ns);
 /* Of threads, with CS_LABEL_THREAD only. */
 void cs_maps_thread_born(struct cs_maps *maps, pid_t tid, pid_t pid, pid_t parent_tid);
-void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name);
+void cs_maps_thread_named(struct cs_maps *maps, pid_t tid, pid_t pid, const char *name, uint64_t time_ns);
 void cs_maps_thread_ended(struct cs_maps *maps, pid_t tid);
 /* Whose a thread is, 0 = nobody knows; its label. */
 pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid);
@@ -53,7 +53,9 @@ pid_t cs_maps_process_of(struct cs_maps *maps, pid_t tid);
 void cs_maps_note_lasting(struct cs_maps *maps, uint64_t now_ns);
 /* The label of any text; "(others)" for new ones where there are `most`. */
 uint32_t cs_maps_text_label(struct cs_maps *maps, const char *text, uint32_t most);
-uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid);
+uint32_t cs_maps_thread_label(struct cs_maps *maps, pid_t tid, uint64_t time_ns);
+/* As cs_threads_renamed. */
+uint64_t cs_maps_thread_renamed(struct cs_maps *maps, pid_t tid, uint64_t from_ns, uint64_t to_ns);
 
 /* Reads /proc/PID/maps: what was there before we came, or what a lost record would have told. `since_ns` is
  * when it counts from. 0, -ESRCH, -EACCES, -ENOMEM. */

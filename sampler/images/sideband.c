@@ -145,7 +145,7 @@ static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
             (void)cs_maps_exit(events->maps, (pid_t)task->pid, time_ns);
         break;
     case PERF_RECORD_COMM:
-        cs_maps_thread_named(events->maps, (pid_t)comm->tid, (pid_t)comm->pid, comm->comm);
+        cs_maps_thread_named(events->maps, (pid_t)comm->tid, (pid_t)comm->pid, comm->comm, time_ns);
         if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
             (void)cs_maps_exec(events->maps, (pid_t)comm->pid, comm->comm, time_ns);
             if (events->incarnation)

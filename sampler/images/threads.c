@@ -15,7 +15,14 @@ struct thread {
     pid_t tid, pid;
     bool ended;
     char name[16]; /* the kernel's TASK_COMM_LEN */
+    unsigned n_earlier;
+    struct earlier { /* names that it had before, oldest first; NULL: none */
+        uint64_t until_ns;
+        char name[16];
+    } * earlier;
 };
+
+#define EARLIER_MOST 8 /* of more the oldest is forgotten: its samples are the next one's */
 
 struct cs_threads {
     const char *proc;
@@ -40,6 +47,7 @@ static void drop(struct cs_threads *threads, bool ended_only)
                 continue;
             }
             *at = t->next;
+            free(t->earlier);
             free(t);
             threads->n--;
         }
@@ -88,13 +96,26 @@ void cs_threads_born(struct cs_threads *threads, pid_t tid, pid_t pid, pid_t par
     snprintf(t->name, sizeof t->name, "%s", parent ? parent->name : "");
 }
 
-void cs_threads_named(struct cs_threads *threads, pid_t tid, pid_t pid, const char *name)
+static void keep_name(struct thread *t, uint64_t until_ns)
+{
+    if (!t->earlier && !(t->earlier = calloc(EARLIER_MOST, sizeof *t->earlier)))
+        return;
+    if (t->n_earlier == EARLIER_MOST)
+        memmove(&t->earlier[0], &t->earlier[1], --t->n_earlier * sizeof *t->earlier);
+    struct earlier *e = &t->earlier[t->n_earlier++];
+    e->until_ns = until_ns;
+    memcpy(e->name, t->name, sizeof e->name);
+}
+
+void cs_threads_named(struct cs_threads *threads, pid_t tid, pid_t pid, const char *name, uint64_t time_ns)
 {
     struct thread *t = find_or_add(threads, tid);
     if (!t)
         return;
     t->pid = pid;
     t->ended = false;
+    if (time_ns && t->name[0] && strncmp(t->name, name, sizeof t->name - 1) != 0)
+        keep_name(t, time_ns);
     snprintf(t->name, sizeof t->name, "%s", name);
 }
 
@@ -119,7 +140,7 @@ static struct thread *look_up(struct cs_threads *threads, pid_t tid)
         fclose(f);
     if (pid <= 0)
         return NULL;
-    cs_threads_named(threads, tid, pid, name);
+    cs_threads_named(threads, tid, pid, name, 0);
     return find(threads, tid);
 }
 
@@ -136,8 +157,20 @@ pid_t cs_threads_process(struct cs_threads *threads, pid_t tid)
     return t ? t->pid : 0;
 }
 
-void cs_threads_text(struct cs_threads *threads, pid_t tid, char *text, size_t size)
+uint64_t cs_threads_renamed(struct cs_threads *threads, pid_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+    const struct thread *t = find(threads, tid);
+    for (unsigned i = 0; t && i < t->n_earlier; i++)
+        if (t->earlier[i].until_ns > from_ns)
+            return t->earlier[i].until_ns <= to_ns ? t->earlier[i].until_ns : 0;
+    return 0;
+}
+
+void cs_threads_text(struct cs_threads *threads, pid_t tid, uint64_t time_ns, char *text, size_t size)
 {
     const struct thread *t = known(threads, tid);
-    snprintf(text, size, "%s (%d)", t ? t->name : "thread", (int)tid);
+    const char *name = t ? t->name : "thread";
+    for (unsigned i = t ? t->n_earlier : 0; i-- > 0 && t->earlier[i].until_ns > time_ns;)
+        name = t->earlier[i].name;
+    snprintf(text, size, "%s (%d)", name, (int)tid);
 }

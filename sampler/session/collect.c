@@ -30,7 +30,7 @@ static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *e
         s->accounts.unknown[-rc - 1] += entry->count;
     found.image->sampled = true;
     if (s->config.label == CS_LABEL_THREAD)
-        found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid);
+        found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid, entry->from_ns);
     if (s->attributes)
         found.label = entry->label;
     if (s->config.placed) {
@@ -57,13 +57,24 @@ static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *e
 }
 
 /* Where code was replaced by other code while the row was counted, each has its part of the time. */
+/* When other code takes the place of this, or the thread gets another name, within the entry's time; 0: neither. */
+static uint64_t change_within(struct cs_sampler *s, struct cs_driver_entry *entry)
+{
+    const uint64_t code = cs_session_code_change(&s->places, entry),
+                   name = s->config.label == CS_LABEL_THREAD
+                              ? cs_maps_thread_renamed(s->places.maps, (pid_t)entry->tid, entry->from_ns,
+                                                       entry->to_ns)
+                              : 0;
+    return !name || (code && code < name) ? code : name;
+}
+
 static void place_parts(void *arg, const struct cs_driver_entry *entry)
 {
     struct cs_sampler *s = arg;
     struct cs_driver_entry part = *entry;
     uint64_t change_ns, began_ns = 0, placed = 0;
-    for (unsigned parts = 0; parts < PARTS_MAX && part.to_ns > part.from_ns &&
-                             (change_ns = cs_session_code_change(&s->places, &part)) != 0;
+    for (unsigned parts = 0;
+         parts < PARTS_MAX && part.to_ns > part.from_ns && (change_ns = change_within(s, &part)) != 0;
          parts++) {
         began_ns = began_ns ? began_ns : part.from_ns;
         const double share = (double)(change_ns - began_ns) / (double)(entry->to_ns - began_ns);

@@ -89,18 +89,52 @@ kind export-long-names
 
 # ---- inlined functions of one name in two files ----
 cat >one.c <<'C'
-static inline __attribute__((always_inline)) void step(long n) { for (volatile long i = 0; i < n; i++); }
+static inline __attribute__((always_inline)) void step(long n) { long x = 1; for (; n > 0; n--) { x *= 31; __asm__ volatile("" : "+r"(x)); } }
 void one(long n) { step(n); }
 C
 cat >other.c <<'C'
 void one(long);
 
-static inline __attribute__((always_inline)) void step(long n) { for (volatile long i = 0; i < n; i++); }
+static inline __attribute__((always_inline)) void step(long n) { long x = 1; for (; n > 0; n--) { x *= 31; __asm__ volatile("" : "+r"(x)); } }
 int main(void) { for (int i = 0; i < 60; i++) { one(3000000); step(1000000); } }
 C
 gcc -O2 -g -o steps one.c other.c && record ss ./steps && "$CYCLESCOPE" callers step --store ss >callers &&
     grep -Eq '\((5[5-9]|[67][0-9]|8[0-9])\.[0-9] %\)' callers
 kind inlined-in-two-files callers
+
+# ---- a thread that renames itself: three quarters of its time under the first name ----
+cat >renamed.c <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+static void spin(uint64_t ns)
+{
+    struct timespec t;
+    uint64_t begin = 0, now;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+        begin = begin ? begin : now;
+    } while (now - begin < ns);
+}
+static void *work(void *arg)
+{
+    pthread_setname_np(pthread_self(), "alpha");
+    spin(900000000);
+    pthread_setname_np(pthread_self(), "beta");
+    spin(300000000);
+    return arg;
+}
+int main(void) { pthread_t t; return pthread_create(&t, 0, work, 0) || pthread_join(t, 0); }
+C
+gcc -O2 -g -pthread -o renamed renamed.c &&
+    "$CYCLESCOPE" record -F 1000 --no-bursts --label thread -o rn -- ./renamed >said 2>&1 &&
+    "$CYCLESCOPE" prof --store rn --by label --json --top 0 >prof && python3 -c '
+import json
+n = {r["process"].split()[0]: sum(r["samples"].values()) for r in json.load(open("prof"))["rows"]}
+assert 0.5 < n["alpha"] / sum(n.values()) < 0.93 and n["beta"] > 0, n' >said 2>&1
+kind renamed-thread said
 
 # ---- other code at the same address: two methods of half a second each, two libraries by turns ----
 for way in map dump; do
