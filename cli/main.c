@@ -6,8 +6,10 @@
 #include "cli/tasks.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HELP_COLUMNS 80
@@ -99,6 +101,18 @@ static void hide_passwords(int argc, char **argv)
         memset(colon + 1, '*', (size_t)(at - colon - 1));
         argv[i] = ours;
     }
+}
+
+/* What the C library calls when an assertion fails, here in place of its own. A store is replaced file by file, so none is half
+ * written. */
+_Noreturn void __assert_fail(const char *condition, const char *file, unsigned line, const char *function)
+{
+    fprintf(stderr,
+            "cyclescope: internal error: %s:%u: %s: \"%s\" isn't true. Please report this line. What was "
+            "recorded up to the last "
+            "save is intact.\n",
+            file, line, function, condition);
+    abort();
 }
 
 int main(int argc, char **argv)

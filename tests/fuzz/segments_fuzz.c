@@ -36,7 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         unsigned n = 0;
         for (size_t i = 0; layout.is_elf && i < file->n_segments; i++)
             n += file->segments[i].p_type == PT_LOAD;
-        assert(!layout.is_elf || file->n_segments > 256 || file->n_segments != file->header.e_phnum ||
+        /* elf.c drops counts of the header, and with them what of the table lies in there */
+        const bool overlap = file->header.e_phoff < sizeof(Elf64_Ehdr);
+        assert(!layout.is_elf || overlap || file->n_segments > 256 ||
+               file->n_segments != file->header.e_phnum ||
                layout.n_segments == (n < CS_IMAGE_SEGMENTS_MAX ? n : CS_IMAGE_SEGMENTS_MAX));
         elf_file_close(file);
     }

@@ -85,4 +85,12 @@ if mount -t tmpfs -o size=$(($(du -sk "$tmp/s" | cut -f1) + 64))k none "$tmp/sma
 else
     echo "the full disk was left out: no right to mount a tmpfs"
 fi
+
+# An assertion that fails: one sentence too, by the program's own __assert_fail. A sanitizer wants to be the first library.
+if ! ldd "$CYCLESCOPE" | grep -q 'lib[a-z]*san\.'; then
+    printf '%s\n' '#include <assert.h>' 'static int two = 2;' \
+        '__attribute__((constructor)) static void f(void) { assert(two == 3); }' >"$tmp/two.c"
+    ${CC:-gcc} -shared -fPIC -o "$tmp/two.so" "$tmp/two.c" || exit 1
+    expect 134 'two.c:3: f: "two == 3".*report' env LD_PRELOAD="$tmp/two.so" "$CYCLESCOPE" --version
+fi
 exit $bad
