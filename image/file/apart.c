@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/file/apart.h"
 #include "image/file/elf.h"
+#include "image/file/forker.h"
 #include "image/file/give_up_rights.h"
 #include "store/base/foreign.h"
 
@@ -51,27 +52,42 @@ static void go_first(void)
 
 /* Only async-signal-safe calls would be certain after a fork with threads; the C library's own locks are safe there, and
  * if anything else is not, the child's time is bounded. */
-static _Noreturn void be_child(pid_t parent, int fd, int memory, const struct cs_apart_bounds *most,
-                               cs_apart_work work)
+static void be_child(const struct cs_forker_question *q)
 {
     struct elf_file *file;
     struct cs_error ignored;
     (void)prctl(PR_SET_NAME, "cyclescope-read");
     go_first();
-    if (!limit(most) || !cs_give_up_rights(parent, fd, memory) ||
-        elf_file_from_descriptor(fd, &file, &ignored) < 0)
+    if (!limit(&q->most) || !cs_give_up_rights(q->parent, q->fd, q->memory) ||
+        elf_file_from_descriptor(q->fd, &file, &ignored) < 0)
         _exit(FAILED);
-    _exit(work(file, memory));
+    _exit(q->work(file, q->memory));
+}
+
+void cs_apart_prepare(void)
+{
+#if !defined __SANITIZE_THREAD__
+    cs_forker_begin(be_child);
+#endif
+}
+
+static pid_t make_child(const struct cs_forker_question *q)
+{
+    pid_t pid = cs_forker_ask(q);
+    if (pid > 0)
+        return pid;
+    pid = fork();
+    if (pid == 0)
+        be_child(q);
+    return pid;
 }
 
 int cs_apart_start(struct cs_apart *apart, int fd, const struct cs_apart_bounds *most, cs_apart_work work)
 {
-    pid_t self = getpid();
     apart->memory = memfd_create("cyclescope-read", MFD_CLOEXEC);
     apart->file = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    apart->pid = apart->memory < 0 || apart->file < 0 ? -1 : fork();
-    if (apart->pid == 0)
-        be_child(self, apart->file, apart->memory, most, work);
+    const struct cs_forker_question q = {*most, work, getpid(), apart->file, apart->memory};
+    apart->pid = apart->memory < 0 || apart->file < 0 ? -1 : make_child(&q);
     if (apart->pid > 0)
         return 0;
     int rc = -errno;

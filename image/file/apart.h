@@ -31,6 +31,8 @@ struct cs_apart_bounds {
     unsigned cpu_ms;
 };
 
+/* Children come from a small process from now on (forker.h): for who will be large, while it is small. */
+void cs_apart_prepare(void);
 /* Begins with the file behind `fd`, which the caller may close. 0 or -errno. */
 int cs_apart_start(struct cs_apart *apart, int fd, const struct cs_apart_bounds *most, cs_apart_work work);
 /* Waits until it is at an end, but not longer than `ns`; false: it isn't. */

@@ -9,6 +9,7 @@
  *   dwarf_reader     numbers of DWARF sections, within their bounds
  *   eh_frame         the records of frame descriptions
  *   elf              an ELF file, mapped
+ *   forker           children of a large process, forked by a small one
  *   give_up_rights   for a child that reads what strangers wrote
  *   identity         which image a file is: build-id, else a hash
  *   made_sections  sections of files that have segments only

@@ -57,6 +57,11 @@ struct cs_image_tables {
     struct template templates[TEMPLATES];
 };
 
+void cs_image_tables_prepare(void)
+{
+    cs_apart_prepare();
+}
+
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
 {
     struct cs_image_tables *t = calloc(1, sizeof *t);

@@ -13,6 +13,8 @@
 
 struct cs_image_tables;
 
+/* For a process that will be large, while it is small: files are read by children, and forking is dear then. */
+void cs_image_tables_prepare(void);
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images);
 void cs_image_tables_close(struct cs_image_tables *tables);
 

@@ -296,6 +296,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     s->config = *config;
     s->keep_ns = config->resolve_ms ? config->resolve_ms * 1000000ULL : KEEP_NS;
     cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
+    if (config->chains)
+        cs_image_tables_prepare();
     s->target.pidfd = -1;
     s->target.command =
         (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};

@@ -186,16 +186,85 @@ static void a_table_that_leads_outside_is_refused(void **state)
     cs_unwind_close(good);
 }
 
-static void one_that_is_at_work_can_be_ended(void **state)
+static void one_at_work_is_ended(void)
 {
     struct cs_apart child = {0};
-    (void)state;
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(cs_unwind_child_start(&child, fd), 0);
     close(fd);
     cs_apart_end(&child);
     assert_int_equal(child.pid, 0);
+}
+
+static void one_that_is_at_work_can_be_ended(void **state)
+{
+    (void)state;
+    one_at_work_is_ended();
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
+}
+
+static int grown = 0;
+
+struct told {
+    int grown, before;
+};
+
+static int tell(const struct elf_file *file, int memory)
+{
+    static int before = 0;
+    const struct told told = {grown, before++};
+    (void)file;
+    return cs_apart_write(memory, &told, sizeof told) ? 0 : CS_APART_WELL_MAX + 1;
+}
+
+static struct told ask_a_child(void)
+{
+    const struct cs_apart_bounds most = {4096, 1000};
+    struct cs_apart child = {0};
+    struct told told = {-1, -1};
+    int code = -1, rc, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(cs_apart_start(&child, fd, &most, tell), 0);
+    close(fd);
+    assert_true(cs_apart_wait(&child, 10000000000ULL));
+    while ((rc = cs_apart_done(&child, &code)) == 0)
+        rest();
+    assert_int_equal(rc, 1);
+    assert_int_equal(pread(child.memory, &told, sizeof told, 0), sizeof told);
+    cs_apart_end(&child);
+    return told;
+}
+
+/* Our only child. */
+static pid_t the_forker(void)
+{
+    char path[64], text[64] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "re");
+    if (f) {
+        (void)!fgets(text, sizeof text, f);
+        fclose(f);
+    }
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static void children_come_from_the_process_that_was_small(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_a_child().grown, 0);
+    cs_apart_prepare();
+    grown = 1;
+    struct told told = ask_a_child();
+    assert_int_equal(told.grown, 0);
+    assert_int_equal(told.before, 0);
+    assert_int_equal(ask_a_child().before, 0); /* what one has read, the next one doesn't know */
+    pid_t pid = the_forker();
+    assert_true(pid > 0);
+    assert_int_equal(descriptors(pid), 1);
+    the_child_has_no_rights_while_it_reads(state);
+    one_at_work_is_ended();
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(ask_a_child().grown, 1); /* without it the large one forks */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 int main(void)
@@ -206,6 +275,7 @@ int main(void)
         cmocka_unit_test(what_is_no_image_has_no_table),
         cmocka_unit_test(a_table_that_leads_outside_is_refused),
         cmocka_unit_test(one_that_is_at_work_can_be_ended),
+        cmocka_unit_test(children_come_from_the_process_that_was_small),
     };
     return cmocka_run_group_tests(tests, without_cache, NULL);
 }
