@@ -229,9 +229,16 @@ static void tell_filtered(struct cs_sampler *s, enum cs_driver_drain how)
                       (unsigned long long)counts.filtered_threads);
 }
 
-int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)
+int cs_session_take_records(struct cs_sampler *s, uint64_t line_ns, struct cs_error *err)
 {
     struct cs_sideband_events events = {s, s->places.maps, incarnation, kernel_changed};
+    if (cs_sideband_drain(s->sideband, line_ns, &events) < 0)
+        return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
+    return 0;
+}
+
+int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err)
+{
     cs_session_places_refresh(&s->places);
     if (s->contexts)
         cs_session_contexts_refresh(s->contexts);
@@ -245,9 +252,9 @@ int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_e
         struct timespec rest = {0, (long)(settled - now)};
         nanosleep(&rest, NULL);
     }
-    int rc = cs_sideband_drain(s->sideband, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : line, &events);
+    int rc = cs_session_take_records(s, how == CS_DRIVER_DRAIN_LAST ? UINT64_MAX : line, err);
     if (rc < 0)
-        return cs_fail(err, ENOMEM, "out of memory for the kernel's sideband records");
+        return rc;
     make_up_for_lost(s, how, line);
     cs_maps_note_lasting(s->places.maps, line);
     tell_conflicts(s, how);

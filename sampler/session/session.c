@@ -2,6 +2,7 @@
 /* A session: opens the events on the target, lets it run, polls, ends. */
 #include "sampler/session/session.h"
 #include "sampler/perf/process_filter.h"
+#include "sampler/perf/ring.h"
 #include "sampler/session/by_timers.h"
 #include "sampler/session/other_rights.h"
 #include "sampler/session/reopen.h"
@@ -26,7 +27,9 @@
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
 #define DRAIN_SECONDS_MIN 0.05
 #define DRAIN_SECONDS_MAX 1.0
-#define ANSWER_NS 10000000ULL /* what the handler asks for is answered no more often */
+#define ANSWER_NS 10000000ULL         /* what the handler asks for is answered no more often, */
+#define ANSWER_FRUGAL_NS 100000000ULL /* with a budget: each drain costs some 100 us */
+#define LOOK_NS 1000000000ULL         /* for CPUs that come and go */
 
 static int follow(struct cs_sampler *s, pid_t tid, struct cs_error *err)
 {
@@ -390,6 +393,11 @@ static bool target_ended(struct cs_sampler *s)
     return s->target.pidfd >= 0 && poll(&gone, 1, 0) == 1;
 }
 
+static uint64_t answers_after_ns(const struct cs_sampler *s)
+{
+    return s->config.budget > 0 ? ANSWER_FRUGAL_NS : ANSWER_NS;
+}
+
 /* Waits for: a ring half full, the target's end, the caller's descriptor, the next thing due. */
 static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
 {
@@ -402,19 +410,20 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
                                                    : (int)((due - now) / 1000000 + 1);
     if (!fds)
         return;
-    bool answers = !s->chains || now - s->drained_ns >= ANSWER_NS;
-    if ((!answers || cs_session_chains_busy(s->chains)) && until_due > (int)(ANSWER_NS / 1000000))
-        until_due = (int)(ANSWER_NS / 1000000); /* then look whether something was asked for */
+    const uint64_t answer_ns = answers_after_ns(s);
+    const bool answers = !s->chains || now - s->drained_ns >= answer_ns;
+    if ((!answers || cs_session_chains_busy(s->chains)) && until_due > (int)(answer_ns / 1000000))
+        until_due = (int)(answer_ns / 1000000); /* then look whether something was asked for */
     const int until_look = cs_session_attributes_due_ms(s->attributes, now);
     until_due = until_look < until_due ? until_look : until_due;
-    for (unsigned i = 0; i < s->events.cpus.n; i++) {
-        int ring = answers ? s->events.driver->fd(s->events.state, i) : -1;
+    for (unsigned i = 0; i < s->events.cpus.n; i++)
         if (cs_sideband_fd(s->sideband, i) >= 0)
             fds[n++] = (struct pollfd){.fd = cs_sideband_fd(s->sideband, i), .events = POLLIN};
-        if (ring >= 0)
-            fds[n++] = (struct pollfd){.fd = ring, .events = POLLIN};
-    }
-    nfds_t rings = n;
+    const nfds_t records = n;
+    for (unsigned i = 0; answers && i < s->events.cpus.n; i++)
+        if (s->events.driver->fd(s->events.state, i) >= 0)
+            fds[n++] = (struct pollfd){.fd = s->events.driver->fd(s->events.state, i), .events = POLLIN};
+    const nfds_t rings = n;
     if (s->config.wake_fd > 0)
         fds[n++] = (struct pollfd){.fd = s->config.wake_fd, .events = POLLIN};
     if (s->target.pidfd >= 0 || s->target.command.pidfd >= 0)
@@ -423,10 +432,15 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
     else if (s->config.target == CS_TARGET_COMMAND && until_due > 50)
         until_due = 50; /* no pidfd on this kernel: look often */
     int timeout = timeout_ms < until_due ? timeout_ms : until_due;
-    if (poll(fds, n, timeout) > 0)
-        for (nfds_t i = 0; i < rings; i++)
-            if (fds[i].revents & POLLIN)
-                s->next_drain_ns = 0;
+    const int ready = poll(fds, n, timeout);
+    for (nfds_t i = 0; ready > 0 && i < rings; i++) {
+        if (!(fds[i].revents & POLLIN))
+            continue;
+        if (i < records && s->config.budget > 0)
+            s->records_wait = true;
+        else
+            s->next_drain_ns = 0;
+    }
     free(fds);
 }
 
@@ -444,10 +458,12 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
                                                                            : s->config.pid);
     cs_session_attributes_look(s->attributes, now);
     cs_session_look_for_other_rights(s);
-    if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= ANSWER_NS)
+    if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= answers_after_ns(s))
         s->next_drain_ns = now;
     if (now >= s->next_drain_ns) {
-        bool changed = cs_cpus_look(&s->events.cpus);
+        const bool look = s->config.budget <= 0 || now - s->looked_ns >= LOOK_NS,
+                   changed = look && cs_cpus_look(&s->events.cpus);
+        s->looked_ns = look ? now : s->looked_ns;
         int rc = cs_session_drain(
             s, changed || cs_session_code_is_replaced(s) ? CS_DRIVER_DRAIN_FLUSH : CS_DRIVER_DRAIN_SOME, err);
         if (rc < 0)
@@ -455,7 +471,13 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
         if (changed)
             cs_session_hotplug(s);
         s->next_drain_ns = next_drain_ns(s);
+    } else if (s->records_wait) {
+        int rc = cs_session_take_records(s, now - CS_RING_SETTLE_NS, err);
+        if (rc < 0)
+            return rc;
+        cs_session_places_meet(&s->places);
     }
+    s->records_wait = false;
     s->target.ended = s->config.target != CS_TARGET_ALL && target_ended(s);
     return !s->target.ended;
 }

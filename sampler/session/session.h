@@ -76,7 +76,8 @@ struct cs_sampler {
     struct cs_session_attributes *attributes; /* NULL: not asked */
     struct cs_generations *generations;
     struct cs_sideband *sideband;
-    uint64_t next_drain_ns, drained_ns, horizon_ns;
+    uint64_t next_drain_ns, drained_ns, horizon_ns, looked_ns;
+    bool records_wait; /* of processes and mappings: a ring fills up */
     bool hotplug_told; /* that a CPU can't be sampled */
     bool other_rights_told;
     uint64_t next_rights_ns;
@@ -87,6 +88,8 @@ struct cs_sampler {
 /* Code takes the place of other code so often that rows must be short. */
 bool cs_session_code_is_replaced(const struct cs_sampler *s);
 int cs_session_drain(struct cs_sampler *s, enum cs_driver_drain how, struct cs_error *err);
+/* The kernel's records up to `line_ns` alone: files are looked at while they are there, at a tenth of a drain's cost. */
+int cs_session_take_records(struct cs_sampler *s, uint64_t line_ns, struct cs_error *err);
 
 /* collect.c: what runs is looked for in /proc: records of it are missing. */
 void cs_session_look_anew(struct cs_sampler *s, uint64_t line_ns);
