@@ -48,6 +48,7 @@ static int play(struct cs_observe_log_reader *r, const struct cs_observe_replay_
             continue;
         skip = 0;
         if (started) {
+            cs_sink_probe(sink, tags, &from, &to);
             enum cs_dte_verdict verdict =
                 cs_sink_add(sink, tags, software, hardware, head->follow, &from, &to);
             if (options->visit)

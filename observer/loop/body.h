@@ -133,8 +133,11 @@ CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_softw
         cs_observe_log_add(l->log, n_tags, n_software + n_hardware, follow, &to);
     from = to;
     while (!__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
-        if (throttled)
+        if (__builtin_expect(throttled, 0)) {
+            if (!log)
+                cs_sink_probe(sink, n_tags, &before, &from);
             cs_throttle(l, from.start);
+        }
         cs_take(l, &near, n_tags, n_software, n_hardware, follow, !log, &before, &from, &to);
         if (log)
             cs_observe_log_add(l->log, n_tags, n_software + n_hardware, follow, &to);

@@ -56,10 +56,12 @@ void cs_loop_read(struct cs_loop *l)
         if (k.throttled)
             cs_throttle(l, from.start);
         take(l, by_read, &to);
-        if (k.sink == CS_SINK_LOG)
+        if (k.sink == CS_SINK_LOG) {
             cs_observe_log_add(l->log, k.tags, k.software + k.hardware, k.follow, &to);
-        else
-            cs_sink_add(l->sink, k.tags, k.software, k.hardware, k.follow, &from, &to);
+            continue;
+        }
+        cs_sink_probe(l->sink, k.tags, &from, &to);
+        cs_sink_add(l->sink, k.tags, k.software, k.hardware, k.follow, &from, &to);
     }
     cs_sink_total(l->sink);
 }

@@ -62,7 +62,7 @@ void cs_sink_total(struct cs_sink *s)
         s->whole_run.squares[i] += rows.squares[i];
 }
 
-void cs_sink_interval_probe(struct cs_sink *s, uint64_t starts, unsigned changed)
+void cs_sink_short_period(struct cs_sink *s, uint64_t starts, unsigned changed)
 {
     for (unsigned t = 0; t < s->n_tags; t++) {
         s->current[t]->probes++;

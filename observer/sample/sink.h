@@ -196,9 +196,19 @@ CS_INLINE void cs_sink_interval_counter(struct cs_sink *s, unsigned n_tags, unsi
 /* A usable interval's ratios. A call: where there are any, counters are read, which takes longer. */
 void cs_sink_interval_ratios(struct cs_sink *s, const struct cs_sink_interval *i);
 
-/* A short period, while the rows are those of its beginning; `changed` has a bit per tag. A call: one period in 32
- * where there is one, else none. */
-__attribute__((cold)) void cs_sink_interval_probe(struct cs_sink *s, uint64_t starts, unsigned changed);
+/* For loops with a period: before an interval is added, is it a short one? */
+__attribute__((cold)) void cs_sink_short_period(struct cs_sink *s, uint64_t starts, unsigned changed);
+CS_INLINE void cs_sink_probe(struct cs_sink *s, unsigned n_tags, const struct cs_sample *from,
+                             const struct cs_sample *to)
+{
+    const uint64_t starts = to->start - from->start;
+    unsigned changed = 0;
+    if (__builtin_expect(starts > s->probe_longest, 1) || (from->descheduled && to->descheduled))
+        return;
+    for (unsigned t = 0; t < n_tags; t++)
+        changed |= (unsigned)(from->tags[t] != to->tags[t]) << t;
+    cs_sink_short_period(s, starts, changed);
+}
 
 /* An interval that begins under one tag and ends under another. */
 CS_INLINE void cs_sink_interval_edge(struct cs_tag_row *row, struct cs_tag_row *next, unsigned n_counters,
@@ -255,8 +265,6 @@ CS_INLINE enum cs_dte_verdict cs_sink_interval_end(struct cs_sink *s, unsigned n
         s->unseen_cycles += i->starts;
         s->longest_gap = gap > s->longest_gap ? gap : s->longest_gap;
     }
-    if (n_tags && __builtin_expect(i->starts <= s->probe_longest, 0) && verdict != CS_DTE_DESCHEDULED)
-        cs_sink_interval_probe(s, i->starts, i->changed[0] | (n_tags > 1 ? i->changed[1] << 1 : 0));
 #pragma GCC unroll 2
     for (unsigned t = 0; t < n_tags; t++) {
         struct cs_tag_row *row = s->current[t];

@@ -43,10 +43,12 @@ static struct cs_rates_mixed seen(uint64_t period, double jitter, bool probes, u
         to.start = to.end = at;
         to.tags[0] = at % CYCLE < CYCLE / 2 ? 1 : 2;
         to.counters[0] = work(at);
-        if (i == 0)
+        if (i == 0) {
             cs_sink_first(s, 1, &to);
-        else
+        } else {
+            cs_sink_probe(s, 1, &from, &to);
             cs_sink_add(s, 1, 1, 0, false, &from, &to);
+        }
         from = to;
         at += probes && i % 32 == 0 ? 1 + (uint64_t)((double)period / CS_PROBE_PART * drawn())
                                     : (uint64_t)((double)period * (1 + jitter * drawn()));
