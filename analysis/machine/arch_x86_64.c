@@ -71,22 +71,23 @@ static void brand(struct cs_machine *m)
     snprintf(m->stated, sizeof m->stated, "%s", text + strspn(text, " "));
 }
 
+/* A first level that is stated without a second is the last. 0 in the upper half of 0x80000006: the lower is of both kinds. */
 static void tlbs_amd(struct cs_machine *m)
 {
     unsigned a, b, c, d;
     if (__get_cpuid(0x80000005, &a, &b, &c, &d) && (b >> 16 & 0xff)) {
-        m->dtlb_entries = b >> 16 & 0xff;
+        m->dtlb_entries = m->stlb_entries = b >> 16 & 0xff;
         m->itlb_entries = b & 0xff;
     }
-    if (__get_cpuid(0x80000006, &a, &b, &c, &d) && (b >> 16 & 0xfff))
-        m->stlb_entries = b >> 16 & 0xfff;
+    if (__get_cpuid(0x80000006, &a, &b, &c, &d) && b)
+        m->stlb_entries = (b >> 16 ? b >> 16 : b) & 0xfff;
 }
 
 /* Leaf 18H: one sub-leaf a structure. d[4:0] type (1 data, 2 instruction, 3 unified), d[7:5] level, b[31:16]
  * ways, c sets, b[0] small pages. */
 static void tlbs_intel(struct cs_machine *m)
 {
-    unsigned a, b, c, d, last;
+    unsigned a, b, c, d, last, first = 0, second = 0;
     if (!__get_cpuid_count(0x18, 0, &last, &b, &c, &d))
         return;
     for (unsigned i = 0; i <= last && i < 32; i++) {
@@ -94,12 +95,14 @@ static void tlbs_intel(struct cs_machine *m)
             continue;
         unsigned type = d & 31, level = d >> 5 & 7, entries = (b >> 16) * c;
         if (level == 1 && type == 1)
-            m->dtlb_entries = entries;
+            m->dtlb_entries = first = entries;
         else if (level == 1 && type == 2)
             m->itlb_entries = entries;
         else if (level == 2 && (type == 3 || type == 1))
-            m->stlb_entries = entries;
+            second = entries;
     }
+    if (first || second)
+        m->stlb_entries = second ? second : first;
 }
 
 void arch_cpu(struct cs_machine *m)

@@ -13,9 +13,37 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+
+static long kernel_setting(const char *path, long otherwise)
+{
+    char line[32];
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return otherwise;
+    long value = fgets(line, sizeof line, f) ? strtol(line, NULL, 10) : otherwise;
+    fclose(f);
+    return value;
+}
+
+uint64_t cs_event_rate_limit(void)
+{
+    long limit = kernel_setting("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+    return limit > 0 ? (uint64_t)limit : UINT64_MAX;
+}
+
+/* The kernel lowers its limit by itself where interrupts take long, and refuses a rate above it. */
 static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
     struct perf_event_attr copy = *attr; /* the kernel writes attr.size on E2BIG */
+    int fd = (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0 || errno != EINVAL || !attr->freq)
+        return fd;
+    uint64_t limit = cs_event_rate_limit();
+    errno = EINVAL;
+    if (attr->sample_freq <= limit)
+        return -1;
+    copy.sample_freq = limit;
     return (int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -97,19 +125,6 @@ int cs_event_default(struct cs_event *out, char *why, size_t size, struct cs_err
     return cs_event_parse("cpu-clock", out, err);
 }
 
-static int paranoid_level(void)
-{
-    int level = 2;
-    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (f) {
-        char line[32];
-        if (fgets(line, sizeof line, f))
-            level = (int)strtol(line, NULL, 10);
-        fclose(f);
-    }
-    return level;
-}
-
 int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_error *err)
 {
     int fd = open_event(&event->attr, pid, cpu);
@@ -122,11 +137,11 @@ int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_er
             return cs_fail(err, errno,
                            "all processes of the machine may be sampled with root or CAP_PERFMON only "
                            "(perf_event_paranoid is %d); your own: -p PID or -- COMMAND",
-                           paranoid_level());
+                           (int)kernel_setting(PARANOID, 2));
         return cs_fail(err, errno,
                        "process %d may not be sampled by you: it belongs to somebody else, or "
                        "perf_event_paranoid (%d) forbids it",
-                       (int)pid, paranoid_level());
+                       (int)pid, (int)kernel_setting(PARANOID, 2));
     case ESRCH:
         return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
     case ENOENT:

@@ -43,6 +43,9 @@ int cs_event_default(struct cs_event *out, char *why, size_t size, struct cs_err
 /* perf_event_open with its failures told apart. Returns the descriptor. */
 int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_error *err);
 
+/* Samples a second that the kernel allows an event now (perf_event_max_sample_rate). */
+uint64_t cs_event_rate_limit(void);
+
 /* True when the event's period is a time in ns. */
 bool cs_event_is_clock(const struct cs_event *event);
 

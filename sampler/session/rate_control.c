@@ -79,6 +79,7 @@ int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *ev
             attr->sample_period = config->period_exact ? mean : cs_rate_period_draw(&r->periods[e]);
         } else { /* the kernel keeps the rate, and its period moves all the time by itself */
             r->by_frequency[e] = true;
+            r->rate_hz = fmin(r->rate_hz, (double)cs_event_rate_limit());
             attr->freq = 1;
             attr->sample_freq = (uint64_t)llround(r->rate_hz);
         }

@@ -42,12 +42,12 @@ static struct core *core_of(cs_env *env)
     CPUState *cpu = env_cpu(env);
     struct core *core = &cores[cpu->cpu_index / cpu->nr_threads % MAX_CORES];
     if (!core->l1.tags) {
-        open_cache(&core->l1, 64, 8);
-        open_cache(&core->l2, 1024, 4);
-        open_cache(&core->tlb, 16, 4);
+        open_cache(&core->l1, CS_L1_SETS, CS_L1_WAYS);
+        open_cache(&core->l2, CS_L2_SETS, CS_L2_WAYS);
+        open_cache(&core->tlb, CS_TLB_SETS, CS_TLB_WAYS);
     }
     if (!l3.tags)
-        open_cache(&l3, 2048, 16);
+        open_cache(&l3, CS_L3_SETS, CS_L3_WAYS);
     return core;
 }
 

@@ -89,10 +89,9 @@ static const struct cs_selector of_zen[] = {
 };
 
 static const struct cs_model models[] = {
-    {"intel3", true, true, true, 3, 4, 3, of_intel},
-    {"intel5", true, false, true, 5, 8, 3, of_intel},
-    {"amd", false, false, false, 1, 6, 0, of_zen},
-    {"amd2", false, false, true, 2, 6, 0, of_zen},
+    {"intel3", true, true, true, 3, 4, 3, of_intel}, {"intel5", true, false, true, 5, 8, 3, of_intel},
+    {"amd", false, false, false, 1, 6, 0, of_zen},   {"amd2", false, false, true, 2, 6, 0, of_zen},
+    {"none", true, false, false, 0, 0, 0, of_intel}, /* leaf 0xA says that there is no PMU */
 };
 const struct cs_model *cs_model = &models[0];
 bool cs_has_caches;
@@ -109,7 +108,7 @@ static void __attribute__((constructor)) choose_model(void)
             return;
         }
     }
-    fprintf(stderr, "CS_PMU=%s is no model; there are intel3, intel5, amd, amd2\n", name);
+    fprintf(stderr, "CS_PMU=%s is no model; there are intel3, intel5, amd, amd2, none\n", name);
     exit(1);
 }
 
@@ -132,10 +131,54 @@ uint64_t cs_kinds_of_selector(uint64_t selector)
     return 0;
 }
 
+/* Leaf 4 and AMD's 0x8000001D: the sizes that are modelled, not the processor's. Who shares a cache stays as it was. */
+static void state_cache(uint32_t eax, uint32_t *ebx, uint32_t *ecx)
+{
+    static const struct {
+        unsigned sets, ways;
+    } levels[] = {{CS_L1_SETS, CS_L1_WAYS}, {CS_L2_SETS, CS_L2_WAYS}, {CS_L3_SETS, CS_L3_WAYS}};
+    unsigned type = eax & 31, level = eax >> 5 & 7;
+    if (type == 0 || type == 2 || level < 1 || level > ARRAY_SIZE(levels))
+        return; /* none, or of instructions */
+    *ebx = (levels[level - 1].ways - 1) << 22 | (64 - 1);
+    *ecx = levels[level - 1].sets - 1;
+}
+
+/* Leaf 0x18, the TLB, and those below it that the processor hasn't. */
+static void state_tlb_intel(uint32_t leaf, uint32_t count, uint32_t *eax, uint32_t *ebx, uint32_t *ecx,
+                            uint32_t *edx)
+{
+    *eax = *ebx = *ecx = *edx = 0;
+    if (leaf != 0x18 || count != 0)
+        return;
+    *ebx = CS_TLB_WAYS << 16 | 1; /* pages of 4 KiB */
+    *ecx = CS_TLB_SETS;
+    *edx = 1 << 5 | 1; /* first level, of data */
+}
+
+static void state_memory(uint32_t leaf, uint32_t count, uint32_t *eax, uint32_t *ebx, uint32_t *ecx,
+                         uint32_t *edx)
+{
+    bool intel = cs_model->intel;
+    if (leaf == (intel ? 4 : 0x8000001d))
+        state_cache(*eax, ebx, ecx);
+    else if (intel && leaf == 0)
+        *eax = MAX(*eax, 0x18);
+    else if (intel && leaf > 0xd && leaf <= 0x18)
+        state_tlb_intel(leaf, count, eax, ebx, ecx, edx);
+    else if (!intel && leaf == 0x80000005)
+        *ebx = (*ebx & 0xffff) | CS_TLB_WAYS << 24 | (CS_TLB_SETS * CS_TLB_WAYS) << 16;
+    else if (!intel && leaf == 0x80000006)
+        *ebx = 0; /* no second level */
+}
+
 /* Leaf 0xA, and what the features say that belong to it. Events of caches are absent where none are modelled. */
-void cs_pmu_cpuid(cs_env *env, uint32_t leaf, uint32_t *eax, uint32_t *ebx, uint32_t *ecx, uint32_t *edx)
+void cs_pmu_cpuid(cs_env *env, uint32_t leaf, uint32_t count, uint32_t *eax, uint32_t *ebx, uint32_t *ecx,
+                  uint32_t *edx)
 {
     const struct cs_model *m = cs_model;
+    if (cs_has_caches)
+        state_memory(leaf, count, eax, ebx, ecx, edx);
     if (m->intel) {
         if (leaf == 1)
             *ecx |= CPUID_EXT_PDCM;

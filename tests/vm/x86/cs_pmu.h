@@ -78,9 +78,20 @@ bool cs_pmu_rdmsr(cs_env *env, uint32_t msr, uint64_t *value);
 bool cs_pmu_wrmsr(cs_env *env, uint32_t msr, uint64_t value);
 bool cs_pmu_rdpmc(cs_env *env, uint32_t index, uint64_t *value);
 bool cs_pmu_is_truth(uint32_t index);
-void cs_pmu_cpuid(cs_env *env, uint32_t leaf, uint32_t *eax, uint32_t *ebx, uint32_t *ecx, uint32_t *edx);
+void cs_pmu_cpuid(cs_env *env, uint32_t leaf, uint32_t count, uint32_t *eax, uint32_t *ebx, uint32_t *ecx,
+                  uint32_t *edx);
 
-/* Between the three files. */
+/* Between the three files. Sets of the caches (cs_caches.c), which CPUID states; of the TLB, of pages. */
+enum {
+    CS_L1_SETS = 64,
+    CS_L1_WAYS = 8,
+    CS_L2_SETS = 1024,
+    CS_L2_WAYS = 4,
+    CS_L3_SETS = 2048,
+    CS_L3_WAYS = 16,
+    CS_TLB_SETS = 16,
+    CS_TLB_WAYS = 4
+};
 void cs_count(cs_env *env, enum cs_kind kind, uint64_t n);
 bool cs_near_overflow(uint64_t n); /* would n more events reach a counter's end? */
 void cs_stall(cs_env *env, enum cs_kind kind, int64_t cycles);
