@@ -77,7 +77,10 @@ double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *f)
     static const char *const shared[] = {"child", "join", "condition", "semaphore", "lock", NULL};
     if (!is_among(kind, shared))
         return (double)f->ns;
-    return (double)f->ns - (double)(f->by_wait_ns < f->ns ? f->by_wait_ns : f->ns);
+    uint64_t elsewhere = f->by_wait_ns;
+    if (strcmp(kind, "join") == 0 && f->by_busy_ns > elsewhere) /* what that thread computed is its own */
+        elsewhere = f->by_busy_ns;
+    return (double)f->ns - (double)(elsewhere < f->ns ? elsewhere : f->ns);
 }
 
 const char *cs_wait_reading_name(enum cs_wait_reading reading)

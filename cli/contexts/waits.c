@@ -104,7 +104,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         {.key = "waits", .head = "waits", .kind = COLUMN_COUNT},
         {.key = "median_ms", .head = "median ms", .kind = COLUMN_NUMBER, .digits = 3, .spare = true},
         {.key = "longest_ms", .head = "longest ms", .kind = COLUMN_NUMBER, .digits = 1},
-        {.key = "reading", .head = "", .kind = COLUMN_TEXT},
+        {.key = "reading", .head = "is", .kind = COLUMN_TEXT},
         {.key = "kind", .head = "for", .kind = COLUMN_TEXT},
         {.key = "where", .head = "in", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "via", .kind = COLUMN_TEXT},

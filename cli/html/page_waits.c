@@ -66,14 +66,6 @@ int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wante
     if (rc < 0)
         return cs_fail(err, -rc, "%s", none.text);
     json_object_set_new(page, "waits", waits_json(&w));
-    const struct cs_wait_group *first = cs_wait_first(&w);
-    json_t *advice = json_object_get(page, "advice");
-    if (first && advice) {
-        char text[512];
-        cs_wait_first_text(&w, first, text, sizeof text);
-        text[0] = 'T';
-        json_array_insert_new(advice, 0, json_text(text));
-    }
     cs_wait_groups_close(&w);
     of.event = CS_WAITS_EVENT;
     return page_chains(page, "chains_waits", store, NULL, 0, &of, err);

@@ -75,7 +75,7 @@ row "\`record -- COMMAND\`, your own code" "" samples "${plain[@]}" -- "$work/sp
 row "the kernel's code in it" perfmon kernel_too "${plain[@]}" -- "$work/spin" 0.2
 row "the kernel's procedures by name" "perfmon syslog" kernel_names "${plain[@]}" -- "$work/spin" 0.2
 row "bursts of your own programs" "" bursts "${record[@]}" --no-chains --burst-rate 200 -- "$work/spin" 4
-row "call chains without frame pointers (\`-g\`)" "perfmon bpf" chains "${record[@]}" --no-bursts -g -- "$work/spin" 0.2
+row "call chains without frame pointers" "perfmon bpf" chains "${record[@]}" --no-bursts -g -- "$work/spin" 0.2
 row "\`record -p\`, another user's process" perfmon samples "${plain[@]}" --seconds 0.5 -p "${targets[0]}"
 row "names in files that you may not read" "perfmon dac_read_search" procedures "${plain[@]}" --seconds 0.7 -p "${targets[1]}"
 row "\`record -a\`, all programs" perfmon samples "${plain[@]}" --seconds 0.3 -a

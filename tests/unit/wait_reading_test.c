@@ -146,7 +146,7 @@ static void waits_for_anothers_end_leave_that_ones_waits_to_it(void **state)
     (void)state;
     const struct cs_wait_facts f = {.ns = 100, .by_busy_ns = 90, .by_wait_ns = 70};
     assert_int_equal((int)cs_wait_own_ns("child", &f), 30);
-    assert_int_equal((int)cs_wait_own_ns("join", &f), 30);
+    assert_int_equal((int)cs_wait_own_ns("join", &f), 10);
     assert_int_equal((int)cs_wait_own_ns("mutex", &f), 100);
 }
 
