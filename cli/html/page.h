@@ -30,6 +30,8 @@
 #include "cli/procedure/analysed_image.h"
 #include "cli/profile/profile.h"
 
+/* A sentence of "advice": what to look at first. */
+void page_advise(json_t *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Procedures, their details (the hottest `n_details`), totals. */
 int page_procedures(json_t *page, const struct parsed *args, struct profile *profile,
                     struct profile_rows *rows, unsigned n_details, struct cs_error *err);
@@ -48,7 +50,8 @@ int page_chains(json_t *page, const char *member, struct cs_store *store, const 
                 unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err);
 int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);
-/* "waits": where threads waited, and "chains_waits", in ns; "waits" null where there are none. */
+/* "waits": where threads waited, and "chains_waits", in ns; "waits" null where there are none. Where they waited for longer
+ * than they ran, "advice" begins with that. */
 int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted,
                struct cs_error *err);
 /* "thread_lines": what each thread of the one recording did over time; null where that isn't known. */

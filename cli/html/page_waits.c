@@ -5,6 +5,7 @@
 #include "store/table/wait_schemas.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ROWS_MAX 1000u
 
@@ -54,6 +55,35 @@ static json_t *waits_json(const struct cs_wait_groups *w)
                      (json_int_t)(w->n > ROWS_MAX ? w->n - ROWS_MAX : 0));
 }
 
+/* The first row whose other thread tells what it waited for. */
+static const struct cs_wait_group *blamed_of(const struct cs_wait_groups *w)
+{
+    for (size_t i = 0; i < w->n && w->at[i].reading != CS_WAIT_IS_IDLE; i++)
+        if (w->at[i].blame.text && strcmp(w->at[i].kind, "run-queue") != 0)
+            return &w->at[i];
+    return NULL;
+}
+
+static void advise_waits(json_t *page, const struct cs_wait_groups *w)
+{
+    const struct cs_wait_group *first = cs_wait_first(w), *blamed = blamed_of(w);
+    if (!first)
+        return;
+    json_t *advice = json_array();
+    page_advise(advice, "Threads ran for %.1f %% of their time. Most of the rest: %s%s%s, %.1f %%.",
+                percent(w, w->on_ns), first->kind, *cs_wait_where(first) ? " in " : "", cs_wait_where(first),
+                percent(w, first->ns));
+    if (blamed) {
+        char meanwhile[600];
+        cs_wait_meanwhile_text(blamed, meanwhile, sizeof meanwhile);
+        page_advise(advice, "They waited for %s%s%s in %.1f %% of their time; meanwhile %s.", blamed->kind,
+                    *cs_wait_where(blamed) ? " in " : "", cs_wait_where(blamed), percent(w, blamed->ns),
+                    meanwhile);
+    }
+    json_array_extend(advice, json_object_get(page, "advice"));
+    json_object_set_new(page, "advice", advice);
+}
+
 int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wanted *wanted,
                struct cs_error *err)
 {
@@ -66,6 +96,7 @@ int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wante
     if (rc < 0)
         return cs_fail(err, -rc, "%s", none.text);
     json_object_set_new(page, "waits", waits_json(&w));
+    advise_waits(page, &w);
     cs_wait_groups_close(&w);
     of.event = CS_WAITS_EVENT;
     return page_chains(page, "chains_waits", store, NULL, 0, &of, err);

@@ -69,8 +69,7 @@ static int write_page(const char *path, const json_t *page, struct cs_error *err
 
 #define ADVISED_SHARE 0.05 /* least share of a procedure whose cause belongs to what to look at first */
 
-static void advise(json_t *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void advise(json_t *advice, const char *format, ...)
+void page_advise(json_t *advice, const char *format, ...)
 {
     char text[1400];
     va_list args;
@@ -92,24 +91,24 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         double sum = 0;
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
-        advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedure%s %s half of them.",
-               r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
-               image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half, rows->n,
-               plural((double)rows->n), half == 1 ? "has" : "have");
+        page_advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedure%s %s half of them.",
+                    r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
+                    image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half,
+                    rows->n, plural((double)rows->n), half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];
         hottest_line_find(p, rows, label, &hottest);
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         if (*sentence)
-            advise(advice, "%s", sentence);
+            page_advise(advice, "%s", sentence);
     }
     double kernel = 0;
     for (size_t i = 0; i < rows->n; i++)
         if (rows->row[i].image->image.kind == CS_IMAGE_KERNEL)
             kernel += (double)rows->row[i].samples[p->main_event];
     if (kernel > 0.1 * total)
-        advise(advice, "%.1f %% is spent in the kernel: look at what the program asks of it.",
-               100 * kernel / total);
+        page_advise(advice, "%.1f %% is spent in the kernel: look at what the program asks of it.",
+                    100 * kernel / total);
     const json_t *details = json_object_get(page, "details");
     size_t said = 0;
     for (size_t i = 0; i < rows->n && said < 3; i++) {
@@ -122,58 +121,22 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         if (i && !json_is_string(json_object_get(detail, "advice")))
             continue; /* without a cause there is nothing to do about it */
         if (sentence && ++said)
-            advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
+            page_advise(advice, "%s: %s.", json_string_value(json_array_get(row, 0)), sentence);
     }
     if ((double)rows->unknown > 0.001 * total)
-        advise(advice, "%.2f %% of the samples could not be placed in an image.",
-               100 * (double)rows->unknown / total);
+        page_advise(advice, "%.2f %% of the samples could not be placed in an image.",
+                    100 * (double)rows->unknown / total);
     uint64_t lost = 0;
     struct cs_error ignored = {0};
     if (cs_store_counter(p->store, "lost", &lost, &ignored) == 0 && lost)
-        advise(advice, "%" PRIu64 " further sample%s lost by the kernel.", lost,
-               lost == 1 ? " was" : "s were");
+        page_advise(advice, "%" PRIu64 " further sample%s lost by the kernel.", lost,
+                    lost == 1 ? " was" : "s were");
     json_object_set_new(page, "advice", advice);
-    advise(advice,
-           "Shares have a sampling error: of %.0f sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
-           "error.",
-           total, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
-}
-
-/* A program that hardly ran: what it waited for goes before where it ran. */
-static void summarise_waits(json_t *page)
-{
-    const json_t *waits = json_object_get(page, "waits"), *row;
-    size_t i;
-    double ran = 100;
-    json_array_foreach(json_object_get(waits, "time"), i, row)
-    {
-        const char *state = json_string_value(json_array_get(row, 0));
-        if (state && strcmp(state, "on-cpu") == 0)
-            ran = json_number_value(json_array_get(row, 2));
-    }
-    const json_t *most = NULL, *blamed = NULL;
-    json_array_foreach(json_object_get(waits, "rows"), i, row)
-    {
-        const char *kind = json_string_value(json_array_get(row, 5)),
-                   *meanwhile = json_string_value(json_array_get(row, 11));
-        most = most ? most : row;
-        if (!blamed && meanwhile && *meanwhile && strcmp(kind ? kind : "", "run-queue") != 0)
-            blamed = row;
-    }
-    if (ran >= 50 || !most)
-        return;
-    json_t *said = json_array();
-    const char *where = json_string_value(json_array_get(most, 6));
-    advise(said, "Threads ran for %.1f %% of their time. Most of the rest: %s%s%s, %.1f %%.", ran,
-           json_string_value(json_array_get(most, 5)), where ? " in " : "", where ? where : "",
-           json_number_value(json_array_get(most, 1)));
-    where = json_string_value(json_array_get(blamed, 6));
-    if (blamed)
-        advise(said, "They waited for %s%s%s in %.1f %% of their time; meanwhile %s.",
-               json_string_value(json_array_get(blamed, 5)), where ? " in " : "", where ? where : "",
-               json_number_value(json_array_get(blamed, 1)), json_string_value(json_array_get(blamed, 11)));
-    json_array_extend(said, json_object_get(page, "advice"));
-    json_object_set_new(page, "advice", said);
+    page_advise(
+        advice,
+        "Shares have a sampling error: of %.0f sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
+        "error.",
+        total, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,
@@ -203,8 +166,6 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
     profile_rows_fini(&rows);
     rc = rc < 0 ? rc : page_waits(page, p->store, &chains, err);
-    if (rc == 0)
-        summarise_waits(page);
     if (rc == 0 && p->n_epochs == 1)
         rc = page_thread_lines(page, p->store, chains.label, err);
     if (rc == 0) {
