@@ -232,7 +232,13 @@ static bool hardly_runs(const struct named *n)
     return n->on_ns < n->all_ns / 50;
 }
 
-/* Which group has the waits of a context; SIZE_MAX: none. */
+/* At the place where a thread waits for something it waits for a CPU, too, when that has come. */
+static bool is_for_cpu(const char *kind)
+{
+    return strcmp(kind, "run-queue") == 0 || strcmp(kind, "stopped") == 0;
+}
+
+/* Which group has the waits of a context, but those for a CPU; SIZE_MAX: none. */
 static size_t group_at(struct gathering *g, uint64_t context, size_t add)
 {
     int64_t n = cs_dictionary_add(&g->contexts, (const char *)&context, sizeof context);
@@ -261,7 +267,8 @@ static void add_facts(struct gathering *g, struct cs_wait_group *group, const ui
     if (strcmp(group->kind, "sleep") == 0 && !first && !named.first && hardly_runs(&named) &&
         named.sleep_ns > named.all_ns / 100 * 97)
         group->facts.timer_ns += ns;
-    (void)group_at(g, row[CS_WAITS_CONTEXT], (size_t)(group - g->groups->at));
+    if (!is_for_cpu(group->kind))
+        (void)group_at(g, row[CS_WAITS_CONTEXT], (size_t)(group - g->groups->at));
 }
 
 static int add_length(struct cs_wait_group *group, const uint64_t *row)
@@ -332,7 +339,7 @@ static void add_blame_facts(struct gathering *g, struct cs_wait_group *group, co
         bool idle = cs_wait_is_idle(cs_wait_kind(&w->waits, what, row[CS_BLAME_HOLDER_CONTEXT], ""));
         *(idle ? &group->facts.by_idle_ns : &group->facts.by_busy_ns) += ns;
         group->facts.by_wait_ns += idle ? 0 : ns;
-        size_t at = group_at(g, row[CS_BLAME_HOLDER_CONTEXT], SIZE_MAX);
+        size_t at = is_for_cpu(what) ? SIZE_MAX : group_at(g, row[CS_BLAME_HOLDER_CONTEXT], SIZE_MAX);
         if (at < w->n && &w->at[at] != group && !cs_wait_is_idle(group->kind))
             w->at[at].facts.blocks_ns += ns;
     }
@@ -552,63 +559,4 @@ void cs_wait_groups_close(struct cs_wait_groups *w)
     free(w->at);
     free(w->totals);
     *w = (struct cs_wait_groups){0};
-}
-
-void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
-{
-    if (top->text && top->n > 1)
-        snprintf(text, size, "%s (+%u)", top->text, top->n - 1);
-    else
-        snprintf(text, size, "%s", top->text ? top->text : "");
-}
-
-void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size)
-{
-    *text = '\0';
-    if (group->blame.text)
-        snprintf(text, size, "%s (%.0f %%)", group->blame.text,
-                 100 * (double)group->blame.ns / (double)group->blamed_ns);
-}
-
-const char *cs_wait_where(const struct cs_wait_group *group)
-{
-    return *group->where ? group->where : group->via;
-}
-
-bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
-{
-    return total->ns < 1000 && !total->count;
-}
-
-const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
-{
-    const struct cs_wait_group *first = w->n ? &w->at[0] : NULL;
-    uint64_t waited = 0;
-    for (size_t i = 0; i < w->n; i++)
-        waited += w->at[i].reading == CS_WAIT_IS_WAIT ? w->at[i].ns : 0;
-    if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
-        return NULL;
-    return waited + w->either_ns > w->on_ns ? first : NULL;
-}
-
-void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
-                        size_t size)
-{
-    const bool either = g->reading == CS_WAIT_IS_EITHER;
-    snprintf(text, size,
-             "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.60s%s%.100s%s%s",
-             (double)w->on_ns * 1e-9, (double)g->ns * 1e-9, g->kind, *cs_wait_where(g) ? " in " : "",
-             cs_wait_where(g), g->object.text ? " (" : "", g->object.text ? g->object.text : "",
-             g->object.text ? ")" : "", either ? ", unless they were idle there" : "");
-}
-
-double cs_wait_median_ns(const struct cs_wait_group *group)
-{
-    uint64_t below = 0;
-    for (size_t i = 0; i < group->n_lengths; i++) {
-        below += group->lengths[i].count;
-        if (2 * below >= group->count)
-            return group->lengths[i].ns;
-    }
-    return 0;
 }

@@ -3,6 +3,7 @@
  *
  * Files of this module:
  *   wait_groups   this header: all waits of a store
+ *   wait_texts    what reports say of them: texts, the first of all, medians
  *   wait_place    where a wait was, and what it is called
  *   wait_reading  whether it is a wait, or idleness
  *   time_lines    what each thread did over time
@@ -92,7 +93,7 @@ const char *cs_wait_where(const struct cs_wait_group *group);
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
 /* Where threads waited for most of their time that they weren't idle: the place that tells why. NULL: they didn't. */
 const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *groups);
-/* "12.3 s of 14 s waiting: 9.1 s for resolver in lookup (peer 10.0.0.2:53)". */
+/* "threads waited longer than they ran (1.3 s on a CPU): 9.1 s for resolver in lookup (peer 10.0.0.2:53)". */
 void cs_wait_first_text(const struct cs_wait_groups *groups, const struct cs_wait_group *group, char *text,
                         size_t size);
 /* Half of the waits were shorter, in ns: the mean length of the waits in the middle, never beyond the longest. */

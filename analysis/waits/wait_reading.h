@@ -19,7 +19,7 @@ struct cs_wait_facts { /* of waits of one kind and place, in ns */
     uint64_t by_busy_ns;      /* while it ran or waited for something */
     uint64_t by_unknown_ns;   /* while nobody knows what it did */
     uint64_t by_process_ns;   /* of an event that another process told */
-    uint64_t by_wait_ns;      /* while it waited, for what is known or not */
+    uint64_t by_wait_ns;      /* while it waited, for whatever */
     uint64_t no_end_ns;       /* they hadn't ended */
     uint64_t first_thread_ns; /* of a process's first thread */
     uint64_t resting_ns;      /* of other threads, that hardly run */

@@ -148,6 +148,8 @@ static void waits_for_anothers_end_leave_that_ones_waits_to_it(void **state)
     assert_int_equal((int)cs_wait_own_ns("child", &f), 30);
     assert_int_equal((int)cs_wait_own_ns("join", &f), 10);
     assert_int_equal((int)cs_wait_own_ns("mutex", &f), 100);
+    const struct cs_wait_facts timer = {.ns = 100, .timer_ns = 100, .blocks_ns = 40};
+    assert_int_equal((int)cs_wait_own_ns("sleep", &timer), 40);
 }
 
 int main(void)

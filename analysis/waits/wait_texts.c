@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What reports say of a recording's waits: pure functions of what wait_groups.c has put together. */
+#include "analysis/waits/wait_groups.h"
+
+#include <stdio.h>
+
+void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
+{
+    if (top->text && top->n > 1)
+        snprintf(text, size, "%s (+%u)", top->text, top->n - 1);
+    else
+        snprintf(text, size, "%s", top->text ? top->text : "");
+}
+
+void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size)
+{
+    *text = '\0';
+    if (group->blame.text)
+        snprintf(text, size, "%s (%.0f %%)", group->blame.text,
+                 100 * (double)group->blame.ns / (double)group->blamed_ns);
+}
+
+const char *cs_wait_where(const struct cs_wait_group *group)
+{
+    return *group->where ? group->where : group->via;
+}
+
+bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
+{
+    return total->ns < 1000 && !total->count;
+}
+
+const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
+{
+    const struct cs_wait_group *first = w->n ? &w->at[0] : NULL;
+    uint64_t waited = 0;
+    for (size_t i = 0; i < w->n; i++)
+        waited += w->at[i].reading == CS_WAIT_IS_WAIT ? w->at[i].ns : 0;
+    if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
+        return NULL;
+    return waited + w->either_ns > w->on_ns ? first : NULL;
+}
+
+void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
+                        size_t size)
+{
+    const bool either = g->reading == CS_WAIT_IS_EITHER;
+    snprintf(text, size,
+             "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.60s%s%.100s%s%s",
+             (double)w->on_ns * 1e-9, (double)g->ns * 1e-9, g->kind, *cs_wait_where(g) ? " in " : "",
+             cs_wait_where(g), g->object.text ? " (" : "", g->object.text ? g->object.text : "",
+             g->object.text ? ")" : "", either ? ", unless they were idle there" : "");
+}
+
+double cs_wait_median_ns(const struct cs_wait_group *group)
+{
+    uint64_t below = 0;
+    for (size_t i = 0; i < group->n_lengths; i++) {
+        below += group->lengths[i].count;
+        if (2 * below >= group->count)
+            return group->lengths[i].ns;
+    }
+    return 0;
+}
