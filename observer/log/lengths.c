@@ -212,7 +212,7 @@ static void leave_out(struct left_out *o, const struct cs_sample *from, const st
 }
 
 #define DENSE_MOST 0.2
-#define UNSEEN_MOST 20 /* times as many as were seen; of more nothing is known */
+#define UNSEEN_MOST 20 /* times as many as were seen; more is no request */
 
 /* Threads that take numbers by turns are seen out of order: those left out at first may come later. */
 static void count_unseen(struct cs_observe_lengths *l, const struct left_out *o)

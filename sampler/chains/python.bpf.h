@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CPython's list of the running thread. Only interpreted.bpf.h includes
- * it. */
+/* CPython's list of the running thread. Only interpreted.bpf.h includes it. */
 #ifndef CS_SAMPLER_CHAINS_PYTHON_BPF_H
 #define CS_SAMPLER_CHAINS_PYTHON_BPF_H
 

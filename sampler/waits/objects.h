@@ -7,7 +7,7 @@
 #include "sampler/waits/wait_records.h"
 
 #define CS_WAIT_DEAD_LOCK                                                                                    \
-    ", dead lock"              /* ends what is told of a lock whose holder waits, at last, for this thread */
+    ", dead lock"              /* ends the text of a lock whose holder waits, at last, for this thread */
 #define CS_WAIT_OBJECT_MAX 160 /* bytes with the NUL */
 
 struct cs_wait_objects;

@@ -294,7 +294,7 @@ static void write_status(const char *changed)
     write_file("status", text);
 }
 
-/* What is told of it, when so much has changed. */
+/* The verdict on the program after that change. */
 static enum cs_burst_skip looks(const char *field, const char *label, const char *vector)
 {
     write_status(field);

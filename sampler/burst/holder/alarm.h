@@ -13,7 +13,7 @@
  * goes for every signal that a program ignores and that is sent to all of it, when its first thread is traced. */
 struct others_woken {
     bool by_children, by_signals;
-    uint64_t by_quiet; /* signals of which that is known only when one comes, bit = number - 1 */
+    uint64_t by_quiet; /* signals that show it only when one comes, bit = number - 1 */
 };
 /* A signal of this number and si_code stopped the thread. After one that was sent to the whole program, and that would have woken
  * others, there are no bursts of the first thread for a second, and for twice as long after each further one, up to 64 s. */
