@@ -39,7 +39,7 @@ static __always_inline __u32 take_chain(struct bpf_perf_event_data *ctx, struct 
             return n_kernel;
         }
         in_exec = bpf_core_field_exists(task->in_execve) && READ_BITS(task, in_execve);
-        struct pt_regs *regs = registers_of(s, task);
+        struct pt_regs *regs = registers_of(s->window, task);
         TAKE_REGISTERS(s, regs);
         mode = MODE(regs);
     } else {

@@ -528,13 +528,12 @@ static long unwind_frame(__u32 i, void *context)
 
 #include "sampler/chains/registers.bpf.h"
 
-/* The user's registers of the task that runs. */
-static __always_inline struct pt_regs *registers_of(struct chain_scratch *s, struct task_struct *task)
+/* A task's user registers; an old kernel's verifier wants them in `room` (REGISTERS_BYTES). */
+static __always_inline struct pt_regs *registers_of(void *room, struct task_struct *task)
 {
 #ifdef CS_OLD_KERNEL
-    s->window_at = ~0ULL;
-    bpf_probe_read_kernel(s->window, REGISTERS_BYTES, USER_REGISTERS(task, struct pt_regs));
-    return (struct pt_regs *)s->window;
+    bpf_probe_read_kernel(room, REGISTERS_BYTES, USER_REGISTERS(task, struct pt_regs));
+    return room;
 #else
     return USER_REGISTERS(task, struct pt_regs);
 #endif

@@ -281,7 +281,7 @@ static __always_inline void take_wait_chain(void *ctx, struct cs_wait_copied *co
     if (OF(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
         s->end = CS_UNWIND_END_COMPLETE;
     } else {
-        struct pt_regs *regs = registers_of(s, task);
+        struct pt_regs *regs = registers_of(s->window, task);
         TAKE_REGISTERS(s, regs);
         s->first_pc = s->pc;
         __u32 narrow = IS_NARROW(MODE(regs));
@@ -571,7 +571,7 @@ int wait_stands(struct bpf_iter__task *ctx)
     r->reason = reason_of(task, 0, own_state(task));
     r->call = -1;
     bpf_probe_read_kernel(r->comm, sizeof r->comm, t->comm);
-    struct pt_regs *regs = USER_REGISTERS(task, struct pt_regs);
+    struct pt_regs *regs = registers_of(copied->copy.stack, task);
     struct standing_registers s = {};
     TAKE_REGISTERS(&s, regs);
     copied->copy.pc = s.pc;
