@@ -299,7 +299,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     s->config = *config;
     s->keep_ns = config->resolve_ms ? config->resolve_ms * 1000000ULL : KEEP_NS;
     cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
-    if (config->chains)
+    if (config->chains &&
+        config->budget > 0) /* it will be large; else each child would wait for two processes' turns */
         cs_image_tables_prepare();
     s->target.pidfd = -1;
     s->target.command =
