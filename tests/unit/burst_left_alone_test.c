@@ -128,7 +128,7 @@ static void who_has_a_child_and_other_threads_is_left_alone(void **state)
 }
 
 /* A signal that nobody handles, sent to all, wakes another thread while the first one stands. After one was seen that one is left
- * alone, for longer each time. */
+ * alone, for longer each time. About one burst of 140 sees one: those that come while the thread stands go to the other. */
 static void who_gets_signals_all_the_time_is_left_alone(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void who_gets_signals_all_the_time_is_left_alone(void **state)
     struct cs_burst_runner *runner = runner_of(pid);
     unsigned tries = 0;
     while (go(runner, pid, 1000, 0)->outcome.skip != CS_BURST_SKIP_IGNORED)
-        assert_in_range(++tries, 1, 300);
+        assert_in_range(++tries, 1, 5000);
     for (unsigned i = 0; i < 20; i++)
         assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_IGNORED);
     usleep(1100000);
