@@ -85,11 +85,12 @@ struct cs_sampler_config {
     struct cs_store
         *store; /* writable and with an epoch when cs_sampler_merge is called; NULL: never merged */
     enum cs_sampler_driver driver;
-    bool of_threads;      /* events of threads even where we might open them on CPUs: for tests */
-    bool chains;          /* call chains too */
-    bool waits;           /* and time off the CPU, where it can be had; with chains alone */
-    double waits_cpu_max; /* CPU seconds a second that reading waits may take: fewer are recorded; 0: any */
-    bool waits_by_name;   /* threads of one name are one: for who never ends */
+    bool of_threads;       /* events of threads even where we might open them on CPUs: for tests */
+    bool chains;           /* call chains too */
+    bool waits;            /* and time off the CPU, where it can be had; with chains alone */
+    double tables_cpu_max; /* CPU seconds a second for unwind tables of new files; 0: any */
+    double waits_cpu_max;  /* CPU seconds a second that reading waits may take: fewer are recorded; 0: any */
+    bool waits_by_name;    /* threads of one name are one: for who never ends */
     uint64_t
         keep_code_max; /* bytes: copies of the sampled files are kept in the store, up to this; 0: none */
     uint64_t jit_bytes_max; /* of the names of code that programs make; 0: cs_jit_limit's */
@@ -111,8 +112,9 @@ struct cs_sampler_config {
 
 /* Bytes that names of code that programs make may yet take. */
 uint64_t cs_sampler_jit_room(const struct cs_sampler *sampler);
-/* As waits_cpu_max, from now on. */
+/* As waits_cpu_max and tables_cpu_max, from now on. */
 void cs_sampler_limit_waits(struct cs_sampler *sampler, double cpu_max);
+void cs_sampler_limit_tables(struct cs_sampler *sampler, double cpu_max);
 
 #define CS_SAMPLER_CHAIN_ENDS 12
 struct cs_sampler_statistics {

@@ -110,6 +110,13 @@ bool cs_apart_wait(const struct cs_apart *apart, uint64_t ns)
     return over;
 }
 
+static void note_used(struct cs_apart *apart, const struct rusage *used)
+{
+    const struct timeval *user = &used->ru_utime, *kernel = &used->ru_stime;
+    apart->cpu_ns = (uint64_t)(user->tv_sec + kernel->tv_sec) * 1000000000 +
+                    (uint64_t)(user->tv_usec + kernel->tv_usec) * 1000;
+}
+
 static void close_both(struct cs_apart *apart)
 {
     close(apart->memory);
@@ -120,9 +127,11 @@ static void close_both(struct cs_apart *apart)
 int cs_apart_done(struct cs_apart *apart, int *code)
 {
     int status;
-    pid_t ended = waitpid(apart->pid, &status, WNOHANG);
+    struct rusage used = {0};
+    pid_t ended = wait4(apart->pid, &status, WNOHANG, &used);
     if (ended == 0)
         return 0;
+    note_used(apart, &used);
     if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= CS_APART_WELL_MAX) {
         *code = WEXITSTATUS(status);
         apart->pid = -1;
@@ -137,8 +146,11 @@ void cs_apart_end(struct cs_apart *apart)
     if (!apart->pid)
         return;
     int status;
-    if (apart->pid > 0)
-        (void)cs_end_child(apart->pid, END_MS, &status, NULL);
+    struct rusage used = {0};
+    if (apart->pid > 0) {
+        (void)cs_end_child(apart->pid, END_MS, &status, &used);
+        note_used(apart, &used);
+    }
     close_both(apart);
 }
 

@@ -20,6 +20,7 @@ struct cs_apart {
     pid_t pid;  /* 0: none is at work */
     int memory; /* where the answer is put */
     int file;
+    uint64_t cpu_ns; /* of the last one that has ended */
 };
 
 /* What the child does: writes its answer to the descriptor `memory`, and returns a code up to CS_APART_WELL_MAX; above: it

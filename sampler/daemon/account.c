@@ -5,7 +5,8 @@
 #define OVERDRAFT_S 1.0 /* a session that rests begins again: not for less than this */
 #define WORTH_S 3.0     /* of credit for the next one, or what can be saved */
 #define WAITS_MOST 0.5  /* of the CPU time, for reading waits */
-#define WAITS_LEAST 0.05
+#define TABLES_MOST 0.3
+#define LEAST 0.05 /* of each */
 #define LEAN 0.75
 #define DAY_S 86400.0
 #define PRESSED 0.85 /* of the bound of memory */
@@ -40,10 +41,20 @@ double cs_cpu_account_update(struct cs_cpu_account *a, double now_s, double cpu_
     return rest;
 }
 
+static double part(const struct cs_cpu_account *a, double most)
+{
+    const double share = most * a->credit_s / WORTH_S;
+    return a->rate * (share < LEAST ? LEAST : share > most ? most : share);
+}
+
 double cs_cpu_account_waits(const struct cs_cpu_account *a)
 {
-    const double share = WAITS_MOST * a->credit_s / WORTH_S;
-    return a->rate * (share < WAITS_LEAST ? WAITS_LEAST : share > WAITS_MOST ? WAITS_MOST : share);
+    return part(a, WAITS_MOST);
+}
+
+double cs_cpu_account_tables(const struct cs_cpu_account *a)
+{
+    return part(a, TABLES_MOST);
 }
 
 void cs_disk_account_init(struct cs_disk_account *a, double bytes_max, double now_s)

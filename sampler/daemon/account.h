@@ -29,8 +29,10 @@ void cs_cpu_account_init(struct cs_cpu_account *account, double share, unsigned 
 /* Returns how long to rest: 0 = go on. */
 double cs_cpu_account_update(struct cs_cpu_account *account, double now_s, double cpu_s);
 
-/* CPU seconds a second that reading waits may take: from a twentieth to half of the budget, by the credit. 0: any. */
+/* CPU seconds a second that reading waits may take: from a twentieth to half of the budget, by the credit. 0: any.
+ * Unwind tables of new files: to 0.3 of it. */
 double cs_cpu_account_waits(const struct cs_cpu_account *account);
+double cs_cpu_account_tables(const struct cs_cpu_account *account);
 
 enum cs_disk_state {
     CS_DISK_ROOM,

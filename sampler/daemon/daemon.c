@@ -257,6 +257,7 @@ static void keep_accounts(struct cs_daemon *daemon, uint64_t now, double cpu_s)
         return;
     const double seconds = cs_cpu_account_update(&daemon->cpu, (double)now / 1e9, cpu_s);
     cs_sampler_limit_waits(daemon->sampler, cs_cpu_account_waits(&daemon->cpu));
+    cs_sampler_limit_tables(daemon->sampler, cs_cpu_account_tables(&daemon->cpu));
     if (seconds > 0) {
         cs_daemon_notify(
             &daemon->log,

@@ -90,6 +90,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .chains = settings->chains && daemon->disk_state == CS_DISK_ROOM,
         .waits = settings->waits && daemon->disk_state == CS_DISK_ROOM,
         .waits_by_name = true,
+        .tables_cpu_max = cs_cpu_account_tables(&daemon->cpu),
         .waits_cpu_max = cs_cpu_account_waits(&daemon->cpu),
         .label = settings->label == CS_LABEL_PROCESS ? CS_LABEL_LASTING : settings->label,
         .attribute = settings->attribute,

@@ -192,6 +192,7 @@ static void take_search(struct cs_session_chains *c)
     if (rc == 0 && took < SEARCH_NS)
         return;
     cs_apart_end(&c->search);
+    cs_image_tables_pay(c->tables, c->search.cpu_ns);
     c->symbols_ns += took;
     c->next_asking_ns = 0; /* its table is waited for */
     c->searched->searched = true;
@@ -206,7 +207,7 @@ static bool is_searched(struct cs_session_chains *c, pid_t pid, const struct map
     if (of->image->searched || !cs_interpreter_may_be(of->image->image.path) ||
         c->symbols_ns > SYMBOLS_NS + (now - c->began_ns) / 20)
         return true;
-    if (c->search.pid)
+    if (c->search.pid || !cs_image_tables_may_begin(c->tables))
         return false;
     int fd = cs_images_reopen(c->places->images, of->image, pid, of->start, of->end);
     of->image->searched = fd < 0 || cs_interpreter_ask(&c->search, fd) < 0;
@@ -232,7 +233,7 @@ static void tell_table(struct cs_session_chains *c, pid_t pid, const struct mapp
     int rc = cs_image_tables_get(c->tables, of->image, pid, of->start, of->end, &table, &n);
     if (rc > 0)
         load(c, number, table, n);
-    else if (rc < 0)
+    else if (rc < 0 && rc != -EAGAIN)
         cs_chain_tables_none(&c->kernel->tables, number);
     cs_image_tables_trim(c->tables);
 }

@@ -2,9 +2,12 @@
 #include "sampler/placing/image_tables.h"
 #include "image/unwind/child.h"
 #include "image/unwind/template.h"
+#include "sampler/perf/monotonic_clock.h"
 #include "store/base/array.h"
 #include "store/base/foreign.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -13,6 +16,8 @@
 #define VDSO_BYTES_MAX (64U << 10)
 #define LARGE_BYTES (1 << 20)      /* a file that nobody waits for */
 #define WAIT_NS 3000000ULL         /* for that of a small one, of a millisecond or two; later is no loss */
+#define CREDIT_S 1.0               /* of CPU time that is saved for new files */
+#define DEBT_S 0.2                 /* at most: a child of seconds doesn't shut out all others for minutes */
 #define MADE 64                    /* mappings of made code that are remembered */
 #define TEMPLATES 4u               /* different ones: a runtime has one */
 #define KEPT_BYTES_MAX (4UL << 20) /* of tables that nobody holds */
@@ -22,7 +27,7 @@ struct kept {
     size_t n;
     struct cs_unwind *unwind; /* whose table it is */
     uint64_t used;
-    bool none;
+    bool none, uncached;
 };
 
 /* A child at work. There are two, so that small files don't wait for large ones. */
@@ -48,7 +53,9 @@ struct template
 
 struct cs_image_tables {
     struct cs_images *images;
-    struct kept *kept; /* by the image's index */
+    double cpu_max, credit_s; /* of children; 0: any */
+    uint64_t credit_ns;       /* when that was */
+    struct kept *kept;        /* by the image's index */
     size_t n_kept, bytes;
     uint64_t turn;
     struct builder builders[BUILDERS];
@@ -66,8 +73,27 @@ struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
 {
     struct cs_image_tables *t = calloc(1, sizeof *t);
     if (t)
-        t->images = images;
+        *t = (struct cs_image_tables){.images = images, .credit_s = CREDIT_S, .credit_ns = cs_monotonic_ns()};
     return t;
+}
+
+void cs_image_tables_limit(struct cs_image_tables *t, double cpu_max)
+{
+    (void)cs_image_tables_may_begin(t); /* what was saved at the old rate */
+    t->cpu_max = cpu_max;
+}
+
+bool cs_image_tables_may_begin(struct cs_image_tables *t)
+{
+    const uint64_t now = cs_monotonic_ns();
+    t->credit_s = fmin(t->credit_s + t->cpu_max * (double)(now - t->credit_ns) / 1e9, CREDIT_S);
+    t->credit_ns = now;
+    return t->cpu_max <= 0 || t->credit_s > 0;
+}
+
+void cs_image_tables_pay(struct cs_image_tables *t, uint64_t cpu_ns)
+{
+    t->credit_s = fmax(t->credit_s - (double)cpu_ns / 1e9, -DEBT_S);
 }
 
 static void drop(struct cs_image_tables *t, struct kept *k)
@@ -116,7 +142,7 @@ static int copy_vdso(pid_t pid, uint64_t start, uint64_t end)
 static int keep(struct cs_image_tables *t, struct kept *k, struct cs_unwind *unwind,
                 const struct cs_unwind_header *table, size_t n)
 {
-    *k = (struct kept){table, n, unwind, t->turn, false};
+    *k = (struct kept){.table = table, .n = n, .unwind = unwind, .used = t->turn};
     t->bytes += n;
     return 1;
 }
@@ -127,6 +153,8 @@ static int take(struct cs_image_tables *t, struct builder *by)
     size_t n;
     struct kept *k = &t->kept[by->image->index]; /* was there when it began */
     int rc = cs_unwind_child_done(&by->child, by->on_disk, &unwind);
+    if (rc)
+        cs_image_tables_pay(t, by->child.cpu_ns);
     if (rc > 0) {
         const struct cs_unwind_header *table = cs_unwind_table(unwind, &n);
         return keep(t, k, unwind, table, n);
@@ -140,8 +168,11 @@ static int begin(struct cs_image_tables *t, const struct cs_mapped_image *image,
                  bool on_disk)
 {
     struct builder *by = &t->builders[large ? LARGE : SMALL];
+    t->kept[image->index].uncached = true;
     if (by->child.pid)
         return 0;
+    if (!cs_image_tables_may_begin(t))
+        return -EAGAIN;
     by->image = image;
     by->on_disk = on_disk;
     if (cs_unwind_child_start(&by->child, fd) < 0)
@@ -180,6 +211,8 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
     int rc = k && !k->none ? 0 : -ENOENT;
     if (rc < 0 || is_at_work(t, image))
         return rc;
+    if (k->uncached && !k->table && !cs_image_tables_may_begin(t))
+        return -EAGAIN;
     if (k->table) {
         rc = 1;
     } else {
@@ -188,7 +221,7 @@ int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image 
         if (fd >= 0)
             close(fd);
     }
-    k->none = rc < 0;
+    k->none = rc < 0 && rc != -EAGAIN;
     k->used = ++t->turn;
     *table = k->table;
     *n = k->n;

@@ -2,7 +2,10 @@
 /* Unwind tables of mapped images, in user space: for the kernel to be given (chains.c) and for copies of stacks
  * (stack_copies.c). They come from the cache or from a child process without rights (image/unwind/child.h). A small
  * file's come mostly at once, a large one's later. What wasn't used for longest goes, when they take more than some
- * megabytes. One owner. */
+ * megabytes. One owner.
+ *
+ * Children's CPU time has a limit where one is set: a build, or a storm of new files, would take all of a budget. Above it
+ * tables are made later, and what is in the cache still comes at once. */
 #ifndef CS_SAMPLER_PLACING_IMAGE_TABLES_H
 #define CS_SAMPLER_PLACING_IMAGE_TABLES_H
 
@@ -16,10 +19,15 @@ struct cs_image_tables;
 /* For a process that will be large, while it is small: files are read by children, and forking is dear then. */
 void cs_image_tables_prepare(void);
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images);
+/* CPU seconds a second that children may take from now on; 0: any. They begin with a second. */
+void cs_image_tables_limit(struct cs_image_tables *tables, double cpu_max);
+/* May another child begin? A child of the caller's has taken so much. */
+bool cs_image_tables_may_begin(struct cs_image_tables *tables);
+void cs_image_tables_pay(struct cs_image_tables *tables, uint64_t cpu_ns);
 void cs_image_tables_close(struct cs_image_tables *tables);
 
 /* Of an image that `pid` has, or had, mapped from `start` to `end`. 1: *table is there until the next trim. 0: it is being made;
- * ask again. -ENOENT: it has none that can be had. */
+ * ask again. -EAGAIN: the limit forbids that now. -ENOENT: it has none that can be had. */
 int cs_image_tables_get(struct cs_image_tables *tables, const struct cs_mapped_image *image, pid_t pid,
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n);
 /* Of code that `pid` made, mapped there: false unless it is copies of a short template (image/unwind/template.h). The table's base

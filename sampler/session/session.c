@@ -344,6 +344,7 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                    !(s->copies = cs_stack_copies_open(&s->places, s->tables, COPIES_MAX)) ||
                    !(s->chains = cs_session_chains_open(chains, &s->places, s->tables, s->generations))))
         rc = cs_fail(err, ENOMEM, "out of memory for call chains");
+    cs_sampler_limit_tables(s, s->config.tables_cpu_max);
     if (rc >= 0 && s->wait_kernel.rows &&
         !(s->waits = cs_session_waits_open(&s->wait_kernel, &s->places, s->profiles, s->copies,
                                            s->config.waits_by_name, s->config.waits_cpu_max)))

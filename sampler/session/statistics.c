@@ -160,6 +160,12 @@ int cs_sampler_locate(struct cs_sampler *s, pid_t pid, uint64_t addr, uint64_t t
     return rc;
 }
 
+void cs_sampler_limit_tables(struct cs_sampler *s, double cpu_max)
+{
+    if (s->tables)
+        cs_image_tables_limit(s->tables, cpu_max);
+}
+
 void cs_sampler_limit_waits(struct cs_sampler *s, double cpu_max)
 {
     if (s->waits)

@@ -289,8 +289,9 @@ static void waits_may_take_less_when_there_is_less_credit(void **state)
         assert_true(cs_cpu_account_waits(&a) <= before);
         before = cs_cpu_account_waits(&a);
         assert_true(before >= 0.05 * rate - 1e-12);
+        assert_true(cs_cpu_account_tables(&a) <= before);
     }
-    assert_true(before < 0.06 * rate);
+    assert_true(before < 0.06 * rate && cs_cpu_account_tables(&a) >= 0.05 * rate - 1e-12);
     cs_cpu_account_init(&a, 0, 2, 0, 0); /* a fixed rate: no budget */
     assert_true(cs_cpu_account_waits(&a) == 0);
 }
