@@ -5,6 +5,7 @@
 #include "store/profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,19 +154,26 @@ int cs_catalog_gather(const char *path, struct cs_bytes *out, struct cs_error *e
     int rc = cs_store_directory_list(path, &listing, err);
     if (rc < 0)
         return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
+    /* Relative look-ups: without it stat walks the whole path for each image. */
+    int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        rc = errno == ENOENT ? 0 : cs_fail(err, errno, "can't open %s: %s", path, strerror(errno));
     if (!load_kept(path, &bytes, &kept))
         kept = (struct cs_bytes_cursor){0};
-    for (size_t i = 0; rc == 0 && i < listing.n; i++) {
+    for (size_t i = 0; directory >= 0 && rc == 0 && i < listing.n; i++) {
         struct cs_store_pathname folder;
         struct stat st;
-        rc = cs_store_pathname_join(&folder, err, "%s/%s", path, listing.names[i]);
         /* Its time before its contents: a change in between is seen next time. */
-        if (rc == 0 && stat(folder.text, &st) < 0)
-            rc = errno == ENOENT ? 0
-                                 : cs_fail(err, errno, "can't look at %s: %s", folder.text, strerror(errno));
-        else if (rc == 0 && S_ISDIR(st.st_mode) && !put_kept(out, &kept, listing.names[i], changed_ns(&st)))
-            rc = put_folder(out, folder.text, listing.names[i], changed_ns(&st), err);
+        if (fstatat(directory, listing.names[i], &st, 0) < 0) {
+            if (errno != ENOENT)
+                rc = cs_fail(err, errno, "can't look at %s/%s: %s", path, listing.names[i], strerror(errno));
+        } else if (S_ISDIR(st.st_mode) && !put_kept(out, &kept, listing.names[i], changed_ns(&st))) {
+            rc = cs_store_pathname_join(&folder, err, "%s/%s", path, listing.names[i]);
+            rc = rc < 0 ? rc : put_folder(out, folder.text, listing.names[i], changed_ns(&st), err);
+        }
     }
+    if (directory >= 0)
+        close(directory);
     if (rc == 0 && out->failed)
         rc = cs_fail(err, ENOMEM, "not enough memory to read %s", path);
     cs_bytes_fini(&bytes);

@@ -240,8 +240,9 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
             *epochs[i].meta && cs_store_sees(store, epochs[i].name) && machine_of(epochs[i].meta, out);
     if (rc < 0 || *recorded)
         return rc;
+    double ignored_age_s;
     cs_machine_detect(out);
-    return cs_machine_measure(out, err);
+    return cs_machine_recall(out, &ignored_age_s, err);
 }
 
 /* The newest epoch says it for all. */

@@ -37,8 +37,8 @@ int cs_culprit_evidence_open(struct cs_store *store, const struct cs_edge_flow *
                              const char *event, struct cs_culprit_evidence **out, struct cs_error *err);
 void cs_culprit_evidence_close(struct cs_culprit_evidence *evidence);
 
-/* The machine of the store's newest epoch that says it; detected and, for what is missing, measured here
- * otherwise. */
+/* The machine of the store's newest epoch that says it; otherwise this one, measured now or within the last
+ * hour (cs_machine_recall). */
 int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, bool *recorded,
                                 struct cs_error *err);
 

@@ -164,7 +164,7 @@ static void print_legend(struct output *out, const struct subject *s)
     output_line(out, "%s", "");
     output_line(out, "CPI: cycles per instruction; the core runs at %.2f GHz%s, %.0f cycles per sample.",
                 m->core_hz / 1e9,
-                s->evidence->machine_recorded ? "" : " (measured now, not when it was recorded)",
+                s->evidence->machine_recorded ? "" : " (measured here, not when it was recorded)",
                 s->evidence->cycles_a_sample);
     output_line(out, "M: cycles of an instruction without dynamic stalls, by the model %s.",
                 cs_scheduler_name(s->scheduler));

@@ -180,6 +180,24 @@ static void the_machine_is_that_of_the_newest_epoch_that_states_one(void **state
     assert_true(m.core_hz == 3e9);
 }
 
+/* Two measurements never agree to ten digits, which is what is kept. */
+static void a_store_that_states_no_machine_is_read_with_one_measurement(void **state)
+{
+    (void)state;
+    struct cs_machine first, then;
+    struct cs_error err = {0};
+    bool recorded = true;
+    setenv("CYCLESCOPE_CACHE", directory, 1);
+    begin_epoch(0);
+    assert_int_equal(cs_culprit_evidence_machine(store, &first, &recorded, &err), 0);
+    assert_false(recorded);
+    assert_true(first.core_hz > 0);
+    assert_int_equal(cs_culprit_evidence_machine(store, &then, &recorded, &err), 0);
+    unsetenv("CYCLESCOPE_CACHE");
+    assert_true(fabs(then.core_hz / first.core_hz - 1) < 1e-8);
+    assert_true(fabs(then.memory_cycles / first.memory_cycles - 1) < 1e-8);
+}
+
 static void epochs_are_listed_newest_first(void **state)
 {
     (void)state;
@@ -228,6 +246,7 @@ int main(void)
         WITH_STORE(events_of_several_levels_are_not_added),
         WITH_STORE(events_are_of_the_recordings_that_counted_them),
         WITH_STORE(the_machine_is_that_of_the_newest_epoch_that_states_one),
+        WITH_STORE(a_store_that_states_no_machine_is_read_with_one_measurement),
         WITH_STORE(epochs_are_listed_newest_first),
         cmocka_unit_test(repeats_tell_how_many_lines_there_are),
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
