@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -21,16 +22,22 @@
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define CHILD_BYTES RLIM_INFINITY /* their shadow alone has terabytes */
 #else
-#define CHILD_BYTES (2UL << 30) /* of address space */
+#define CHILD_BYTES (2UL << 30) /* of address space, beside the file */
 #endif
+#define FILE_BYTES_MAX (16UL << 30)
 #define FAILED 255
 #define END_MS 50
 
 /* SIGPROF ends it; where that is ignored the limit of whole seconds does. */
-static bool limit(const struct cs_apart_bounds *most)
+static bool limit(const struct cs_apart_bounds *most, int file)
 {
+    struct stat st;
+    const bool counts = CHILD_BYTES != RLIM_INFINITY && fstat(file, &st) == 0 && st.st_size > 0;
+    const rlim_t file_bytes = !counts                               ? 0
+                              : (rlim_t)st.st_size < FILE_BYTES_MAX ? (rlim_t)st.st_size
+                                                                    : FILE_BYTES_MAX;
     const rlim_t s = most->cpu_ms / 1000 + 1;
-    const struct rlimit seconds = {s, s}, bytes = {CHILD_BYTES, CHILD_BYTES},
+    const struct rlimit seconds = {s, s}, bytes = {CHILD_BYTES + file_bytes, CHILD_BYTES + file_bytes},
                         answer = {most->answer_bytes, most->answer_bytes}, none = {0, 0};
     const struct itimerval time = {
         .it_value = {most->cpu_ms / 1000, (suseconds_t)(most->cpu_ms % 1000) * 1000}};
@@ -58,7 +65,7 @@ static void be_child(const struct cs_forker_question *q)
     struct cs_error ignored;
     (void)prctl(PR_SET_NAME, "cyclescope-read");
     go_first();
-    if (!limit(&q->most) || !cs_give_up_rights(q->parent, q->fd, q->memory) ||
+    if (!limit(&q->most, q->fd) || !cs_give_up_rights(q->parent, q->fd, q->memory) ||
         elf_file_from_descriptor(q->fd, &file, &ignored) < 0)
         _exit(FAILED);
     _exit(q->work(file, q->memory));

@@ -3,6 +3,7 @@
  * entries are left to libelf. */
 #include "image/file/elf.h"
 #include "image/file/made_sections.h"
+#include "image/file/parts.h"
 #include "image/file/segments.h"
 #include "store/base/regular_file.h"
 
@@ -17,7 +18,6 @@
 #define SECTIONS_MAX 100000
 #define SEGMENTS_MAX 10000
 #define COPIED_MAX (4ULL << 30) /* and a quarter of the machine's memory */
-#define PART ((size_t)16 << 20)
 
 static int read_headers(struct elf_file *file)
 {
@@ -115,12 +115,18 @@ static bool stays_as_it_is(int fd, const struct stat *st)
            memcmp(path, "/usr/", 5) == 0;
 }
 
+static uint64_t copied_most(void)
+{
+    uint64_t quarter = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
+    return quarter && quarter < COPIED_MAX ? quarter : COPIED_MAX;
+}
+
 /* A copy, because a mapped file that somebody truncates ends its reader by SIGBUS, and one that changes while it is read makes
  * every check void. What was cut off meanwhile is zero. Private and writable in either case, because libelf converts headers in
- * place where the byte order differs. */
+ * place where the byte order differs. Of a file beyond copied_most() the largest sections are left out. */
 static char *contents_of(int fd, const struct stat *st)
 {
-    size_t done = 0, size = (size_t)st->st_size;
+    size_t size = (size_t)st->st_size;
     bool map_it = stays_as_it_is(fd, st);
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_NORESERVE | (map_it ? 0 : MAP_ANONYMOUS), map_it ? fd : -1, 0);
@@ -128,25 +134,14 @@ static char *contents_of(int fd, const struct stat *st)
         return map == MAP_FAILED ? NULL : map;
     if ((uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size)
         (void)madvise(map, size, MADV_HUGEPAGE);
-    while (done < size) {
-        off_t begin = lseek(fd, (off_t)done, SEEK_DATA), end = begin < 0 ? -1 : lseek(fd, begin, SEEK_HOLE);
-        if (begin < 0 && errno == ENXIO) /* holes take no memory here either */
-            break;
-        size_t until = end < 0 || (size_t)end > size ? size : (size_t)end;
-        done = begin < 0 ? done : (size_t)begin;
-        ssize_t got = 1;
-        for (; done < until && got > 0; done += got > 0 ? (size_t)got : 0)
-            got = pread(fd, map + done, until - done < PART ? until - done : PART, (off_t)done);
-        if (got <= 0)
-            break;
+    if (size <= copied_most()) {
+        cs_elf_copy_range(fd, map, 0, size);
+    } else if (!cs_elf_copy_parts(fd, map, size, copied_most())) {
+        munmap(map, size);
+        errno = EFBIG;
+        return NULL;
     }
     return map;
-}
-
-static uint64_t copied_most(void)
-{
-    uint64_t quarter = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
-    return quarter && quarter < COPIED_MAX ? quarter : COPIED_MAX;
 }
 
 uint64_t elf_file_bytes_to_copy(const char *path)
@@ -164,11 +159,6 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 {
     struct stat st;
     int fd = cs_open_regular(NULL, path, UINT64_MAX, &st);
-    if (fd >= 0 && !stays_as_it_is(fd, &st) && (uint64_t)st.st_size > copied_most()) {
-        close(fd);
-        return cs_fail(err, EFBIG, "%s is too large to be copied: more than %llu MB", path,
-                       (unsigned long long)copied_most() >> 20);
-    }
     if (fd == -EINVAL)
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     if (fd < 0)
@@ -180,6 +170,10 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
     char *map = contents_of(fd, &st);
     int saved = errno;
     close(fd);
+    if (!map && saved == EFBIG)
+        return cs_fail(err, EFBIG,
+                       "%s is too large to be copied (more than %llu MB) and has no section headers", path,
+                       (unsigned long long)copied_most() >> 20);
     if (!map)
         return cs_fail(err, saved, "can't read %s: %s", path, strerror(saved));
     struct elf_file *file = calloc(1, sizeof *file);

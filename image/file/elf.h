@@ -12,7 +12,8 @@
  *   forker           children of a large process, forked by a small one
  *   give_up_rights   for a child that reads what strangers wrote
  *   identity         which image a file is: build-id, else a hash
- *   made_sections  sections of files that have segments only
+ *   made_sections    sections of files that have segments only
+ *   parts            what fits of a file that is too large to be copied
  *   ranges           nested address ranges
  *   segments         file offsets to addresses, for a sampler */
 #ifndef CS_IMAGE_FILE_ELF_H

@@ -134,18 +134,47 @@ void cs_image_segments_of_memory(struct cs_image_segments *out, const char *byte
     read_all(out, &(struct source){.fd = -1, .bytes = bytes, .n = n});
 }
 
+static uint64_t first_page(const struct cs_image_segment *s)
+{
+    return s->file_offset & ~(PAGE - 1);
+}
+
+static uint64_t end_of_pages(const struct cs_image_segment *s)
+{
+    return (s->file_offset + s->file_size + PAGE - 1) & ~(PAGE - 1);
+}
+
 uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_offset)
 {
     const struct cs_image_segment *best = NULL;
+    unsigned best_rank = 0;
     if (!layout->is_elf)
         return file_offset;
-    /* Segments are mapped in whole pages, so the edges of two may overlap in the file: code wins. */
+    /* Segments are mapped in whole pages, so the edges of two may overlap in the file. */
     for (unsigned i = 0; i < layout->n_segments; i++) {
         const struct cs_image_segment *s = &layout->segments[i];
-        uint64_t first = s->file_offset & ~(PAGE - 1);
-        uint64_t end = (s->file_offset + s->file_size + PAGE - 1) & ~(PAGE - 1);
-        if (file_offset >= first && file_offset < end && (!best || s->executable > best->executable))
+        const bool own = file_offset >= s->file_offset && file_offset - s->file_offset < s->file_size;
+        const unsigned rank = 1U + 2U * s->executable + own;
+        if (file_offset >= first_page(s) && file_offset < end_of_pages(s) && rank > best_rank) {
             best = s;
+            best_rank = rank;
+        }
     }
     return best ? best->vaddr + (file_offset - best->file_offset) : UINT64_MAX;
+}
+
+uint64_t cs_image_vaddr_of_mapping(const struct cs_image_segments *layout, uint64_t file_offset,
+                                   uint64_t bytes, unsigned before)
+{
+    const struct cs_image_segment *alike[CS_IMAGE_SEGMENTS_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; layout->is_elf && i < layout->n_segments; i++) {
+        const struct cs_image_segment *s = &layout->segments[i];
+        if (s->executable && first_page(s) == file_offset && end_of_pages(s) == file_offset + bytes)
+            alike[n++] = s;
+    }
+    if (n == 0)
+        return cs_image_vaddr(layout, file_offset);
+    const struct cs_image_segment *s = alike[before % n]; /* ELF sorts segments by address */
+    return s->vaddr + (file_offset - s->file_offset);
 }

@@ -30,7 +30,13 @@ int cs_image_segments_of_file(struct cs_image_segments *out, int fd);
 /* The same of an image in memory. */
 void cs_image_segments_of_memory(struct cs_image_segments *out, const char *bytes, size_t n);
 
-/* File offset to ELF virtual address; UINT64_MAX where no segment holds it. */
+/* File offset to ELF virtual address; UINT64_MAX where no segment holds it. Two segments may share a page of the file: code comes
+ * before data, bytes of a segment before its padding. */
 uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_offset);
+/* The same of where a mapping of code begins, which is the beginning of a page and may be padding: `bytes` long, from
+ * `file_offset` on. `before`: so many mappings of the same part of the file lie below it in the process, and segments are mapped
+ * in the order of their addresses. */
+uint64_t cs_image_vaddr_of_mapping(const struct cs_image_segments *layout, uint64_t file_offset,
+                                   uint64_t bytes, unsigned before);
 
 #endif

@@ -16,7 +16,6 @@
 #define VERSION 6 /* changes with what rows.h and the makers of rows say */
 #define KEY_MAX 256
 #define CACHE_BYTES_MAX ((uint64_t)512 << 20)
-#define FILE_BYTES_MAX ((off_t)4 << 30)
 
 struct cs_unwind {
     const struct cs_unwind_header *table;
@@ -40,7 +39,7 @@ static bool key_of(const char *path, char key[KEY_MAX])
     struct stat st;
     struct cs_image_segments layout;
     char id[CS_IMAGE_ID_MAX] = "";
-    int fd = cs_open_regular(NULL, path, FILE_BYTES_MAX, &st);
+    int fd = cs_open_regular(NULL, path, INT64_MAX, &st);
     if (fd < 0)
         return false;
     bool read = cs_image_segments_of_file(&layout, fd) == 0 && layout.is_elf;

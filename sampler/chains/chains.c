@@ -20,6 +20,8 @@ static const struct {
     [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: the tree was full"},
     [CS_CHAIN_END_COPY] = {"beyond-copy",
                            "beyond the copied part of the stack, in a program's first moments"},
+    [CS_CHAIN_END_NO_TABLE] = {"no-table",
+                               "a file whose unwind information could not be read, and no frame pointers"},
 };
 
 const char *cs_chain_end_name(unsigned end)

@@ -28,6 +28,7 @@ enum cs_chain_end {
     CS_CHAIN_END_NO_PROCESS = CS_UNWIND_ENDS, /* its mappings are not known (yet) */
     CS_CHAIN_END_TREE_FULL, /* counted without its chain: the tree has no room till the next drain */
     CS_CHAIN_END_COPY,      /* the copy of its stack goes no further */
+    CS_CHAIN_END_NO_TABLE,  /* no table could be made of its image's file, and frame pointers lead nowhere */
     CS_CHAIN_ENDS,
 };
 
@@ -57,7 +58,7 @@ struct cs_chain_mapping {
 enum cs_chain_image_state {
     CS_CHAIN_IMAGE_ABSENT, /* not in the kernel: the handler asks for it */
     CS_CHAIN_IMAGE_LOADED,
-    CS_CHAIN_IMAGE_NO_ROWS, /* it has none: by frame pointers */
+    CS_CHAIN_IMAGE_NO_TABLE, /* none could be made: by frame pointers */
 };
 
 /* A table of image/unwind/rows.h in the row segments: where its parts begin, as numbers of 4-byte words. */

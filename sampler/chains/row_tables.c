@@ -144,7 +144,7 @@ int cs_chain_tables_load(struct cs_chain_tables *t, uint32_t image, const struct
 void cs_chain_tables_none(struct cs_chain_tables *t, uint32_t image)
 {
     if (image < t->n_images && t->images[image].state == CS_CHAIN_IMAGE_ABSENT)
-        __atomic_store_n(&t->images[image].state, CS_CHAIN_IMAGE_NO_ROWS, __ATOMIC_RELEASE);
+        __atomic_store_n(&t->images[image].state, CS_CHAIN_IMAGE_NO_TABLE, __ATOMIC_RELEASE);
 }
 
 void cs_chain_tables_evict(struct cs_chain_tables *t, uint32_t turns, uint32_t words)

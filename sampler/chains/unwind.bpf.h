@@ -398,9 +398,8 @@ static __always_inline int step_by_rule(struct chain_scratch *s, const __u64 rul
         if (s->fp_lost)
             return end_chain(s, CS_UNWIND_END_REGISTER);
         cfa = s->fp + offset;
-    } else if (kind == CS_UNWIND_NONE) {
-        return step_by_frame_pointer(
-            s, (__u32)rule[1] == CS_UNWIND_END_NO_IMAGE ? CS_UNWIND_END_NO_IMAGE : CS_UNWIND_END_NO_ROWS, 0);
+    } else if (kind == CS_UNWIND_NONE) { /* a table's own such rule is zero */
+        return step_by_frame_pointer(s, rule[1] ? (__u32)rule[1] & 15 : CS_UNWIND_END_NO_ROWS, 0);
     } else if (kind == CS_UNWIND_FRAME_POINTER) {
         return step_by_frame_pointer(s, CS_UNWIND_END_NO_ROWS, 1);
     } else if (kind == CS_UNWIND_SIGNAL) {
@@ -467,9 +466,9 @@ __noinline int chain_look_up_rule(struct chain_scratch *s, struct chain_rule *fo
     }
     __u32 number = s->image;
     struct cs_chain_image *image = bpf_map_lookup_elem(&chain_images, &number);
-    if (number == CS_CHAIN_NO_IMAGE || (image && image->state == CS_CHAIN_IMAGE_NO_ROWS)) {
+    if (number == CS_CHAIN_NO_IMAGE || (image && image->state == CS_CHAIN_IMAGE_NO_TABLE)) {
         found->rule[0] = CS_UNWIND_NONE;
-        found->rule[1] = number == CS_CHAIN_NO_IMAGE ? CS_UNWIND_END_NO_IMAGE : CS_UNWIND_END_NO_ROWS;
+        found->rule[1] = number == CS_CHAIN_NO_IMAGE ? CS_UNWIND_END_NO_IMAGE : CS_CHAIN_END_NO_TABLE;
     } else if (!image || image->state != CS_CHAIN_IMAGE_LOADED) {
         if (image && !image->asked) {
             image->asked = 1;

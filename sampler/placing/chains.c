@@ -20,7 +20,7 @@
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
-    uint64_t start, end;
+    uint64_t start, end, pgoff;
 };
 
 struct cs_session_chains {
@@ -96,6 +96,17 @@ static bool take_templates(struct cs_session_chains *c, const struct cs_mapped_p
     return tables->images[number].state == CS_CHAIN_IMAGE_LOADED;
 }
 
+/* Mappings of the same part of the same file right below it. */
+static unsigned before(const struct cs_session_chains *c, const struct cs_mapped_piece *piece)
+{
+    unsigned n = 0;
+    for (size_t i = c->images.n;
+         i-- > 0 && c->images.at[i].image == piece->image && n < CS_IMAGE_SEGMENTS_MAX;)
+        n += c->images.at[i].pgoff == piece->pgoff &&
+             c->images.at[i].end - c->images.at[i].start == piece->end - piece->start;
+    return n;
+}
+
 static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
 {
     struct cs_session_chains *c = arg;
@@ -103,7 +114,9 @@ static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
     bool rows = !piece->jit && image->index < c->kernel->tables.n_images &&
                 (image->image.kind == CS_IMAGE_VDSO || (image->placeable && image->layout.is_elf));
     const bool templates = piece->jit && take_templates(c, piece);
-    uint64_t vaddr = rows ? cs_image_vaddr(&image->layout, piece->pgoff) : UINT64_MAX;
+    uint64_t vaddr = rows ? cs_image_vaddr_of_mapping(&image->layout, piece->pgoff, piece->end - piece->start,
+                                                      before(c, piece))
+                          : UINT64_MAX;
     if (image->image.kind == CS_IMAGE_VDSO)
         vaddr = piece->pgoff;
     if (templates)
@@ -117,7 +130,7 @@ static void add_mapping(void *arg, const struct cs_mapped_piece *piece)
                                       .pages = (uint32_t)((piece->end - piece->start) >> CS_CHAIN_PAGE_SHIFT),
                                       .image = of || templates ? image->index : CS_CHAIN_NO_IMAGE};
     if (of)
-        *of = (struct mapped){piece->image, piece->start, piece->end};
+        *of = (struct mapped){piece->image, piece->start, piece->end, piece->pgoff};
 }
 
 static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_ns)

@@ -158,12 +158,13 @@ static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, 
         c->chain[(*n)++] = at;
         if (c->absent)
             return false;
+        const bool tableless = code && !table && !c->found.jit && c->found.image->layout.is_elf;
         unsigned step =
             cs_unwind_step(&frame, table ? cs_unwind_rule_at(table, at + to_vaddr) : NULL, &space);
         if (c->absent)
             return false;
         if (step != CS_UNWIND_GOES_ON) {
-            *end = step;
+            *end = step == CS_UNWIND_END_NO_IMAGE && tableless ? CS_CHAIN_END_NO_TABLE : step;
             break;
         }
     }

@@ -22,6 +22,8 @@ struct reading {
     pid_t pid;
     int memory;
     bool unwind;
+    uint64_t inode, pgoff, bytes; /* of the last mapping, */
+    unsigned before;              /* and how many right below it are of the same part of its file */
     void (*tell)(void *arg, const struct cs_mapped_file *file);
     void *arg;
 };
@@ -64,19 +66,25 @@ static struct cs_unwind *make(struct process_tables_time *time, int fd)
     return rc > 0 ? unwind : NULL;
 }
 
-static void of_file(struct process_tables_time *time, const struct cs_mapped_file *file,
-                    struct process_table *t)
+static void of_file(struct reading *r, const struct cs_mapped_file *file, struct process_table *t)
 {
+    const uint64_t bytes = file->end - file->start;
+    const bool again = file->inode == r->inode && file->pgoff == r->pgoff && bytes == r->bytes;
+    r->before = again ? r->before + 1 : 0;
+    r->inode = file->inode;
+    r->pgoff = file->pgoff;
+    r->bytes = bytes;
     struct cs_image_segments layout;
     struct stat st;
     char path[40];
     int fd = cs_images_open_mapped("/proc", file, &layout, &st);
     if (fd < 0)
         return;
-    uint64_t vaddr = layout.is_elf ? cs_image_vaddr(&layout, file->pgoff) : UINT64_MAX;
+    uint64_t vaddr =
+        layout.is_elf ? cs_image_vaddr_of_mapping(&layout, file->pgoff, bytes, r->before) : UINT64_MAX;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* this file, whatever its path means by now */
     if (vaddr != UINT64_MAX && cs_unwind_open_cached(path, &t->unwind) < 0)
-        t->unwind = make(time, fd);
+        t->unwind = make(r->time, fd);
     if (t->unwind)
         t->to_vaddr = vaddr - file->start;
     close(fd);
@@ -94,7 +102,7 @@ static int mapping(void *arg, const struct cs_mapped_file *file)
     if (r->unwind && strcmp(file->path, "[vdso]") == 0)
         of_vdso(r, t);
     else if (r->unwind && file->path[0] == '/' && file->inode)
-        of_file(r->time, file, t);
+        of_file(r, file, t);
     return 0;
 }
 
@@ -102,7 +110,13 @@ void process_tables_read(struct process_tables *tables, struct process_tables_ti
                          int memory, bool unwind, void (*tell)(void *arg, const struct cs_mapped_file *file),
                          void *arg)
 {
-    struct reading r = {tables, time, pid, memory, unwind, tell, arg};
+    struct reading r = {.tables = tables,
+                        .time = time,
+                        .pid = pid,
+                        .memory = memory,
+                        .unwind = unwind,
+                        .tell = tell,
+                        .arg = arg};
     earn(time);
     process_tables_fini(tables);
     (void)cs_proc_mappings("/proc", pid, mapping, &r);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Code whose file is there but not where it was looked for: without section headers, in a memory file, moved to memory of its own,
-# copies of a runtime's template. A line "kind NAME: ok" or "kind NAME: WRONG" each; bench/field.py counts them.
+# Code whose file is there but not as it was looked for: without section headers, in a memory file, moved to memory of its own,
+# of gigabytes, in two segments of one page, copies of a runtime's template. A line "kind NAME: ok" or "kind NAME: WRONG" each; bench/field.py counts them.
 set -u
 work=$(mktemp -d) bad=0
 chmod 755 "$work"
@@ -89,6 +89,67 @@ C
 gcc -O2 -g -o moved moved.c work.c && { ./moved 3 & moved=$!; } && sleep 0.3 && record s3 -t 1 -p $moved && tree_has s3 main outer inner
 kind moved-text tree
 wait
+
+# ---- executables of 3, 5 and 20 GB, whose last section is mostly a hole ----
+gcc -O2 -g -o plain main.c work.c
+large() { # GIGABYTES
+    cp plain "large$1" && python3 - "large$1" $(($1 << 30)) <<'P'
+import struct, sys
+f, end = open(sys.argv[1], "r+b"), int(sys.argv[2])
+head = f.read(64)
+at, = struct.unpack_from("<Q", head, 40)
+n, = struct.unpack_from("<H", head, 60)
+f.seek(at)
+sections = bytearray(f.read(64 * n))
+comment = next(i for i in range(n) if struct.unpack_from("<IQ", sections, 64 * i + 4) == (1, 0x30) and not struct.unpack_from("<Q", sections, 64 * i + 16)[0])
+f.truncate(end)
+struct.pack_into("<QQ", sections, 64 * comment + 24, 1 << 20, end - (1 << 20))
+f.seek(at)
+f.write(sections)
+P
+    record "large.s$1" -g -- "./large$1" && "$CYCLESCOPE" list inner --store "large.s$1" >tree && grep -q 'work.c' tree
+}
+if truncate -s 21G room 2>said; then
+    rm room
+    large 3 && tree_has large.s3 main outer inner && grep -Eq 'call chains: (9[0-9]|100)' said && large 5 && tree_has large.s5 main outer inner &&
+        grep -Eq 'call chains: (9[0-9]|100)' said && large 20 && grep -q 'a file whose unwind information could not be read.*(no-table)' said
+    kind large-executables said
+else
+    lacks large-executables "no sparse files here: $(tail -n 1 said)"
+fi
+rm -f large3 large5 large20
+
+# ---- two segments of code in one page of the file, each in a page of its own in memory ----
+if [ "$(uname -m)" = x86_64 ]; then
+    cat >pages.c <<'C'
+__attribute__((noinline, section(".second"))) void inner(long n) { for (volatile long i = 0; i < n; i++); }
+__attribute__((noinline, section(".first"))) void outer(long n) { inner(n); __asm__ volatile(""); }
+__attribute__((noinline, section(".first"))) void spin(long n) { for (volatile long i = 0; i < n; i++); }
+__attribute__((section(".first"))) void run(void)
+{
+    for (int i = 0; i < 80; i++) { outer(1500000); spin(500000); }
+    __asm__ volatile("syscall" : : "a"(231), "D"(0));
+}
+__asm__(".section .first,\"ax\"\n.globl _start\n.type _start, @function\n_start: .cfi_startproc\n.cfi_undefined rip\ncall run\n.cfi_endproc\n.size _start, .-_start");
+C
+    cat >pages.ld <<'L'
+ENTRY(_start)
+PHDRS { frames PT_LOAD FLAGS(4); one PT_LOAD FLAGS(5); two PT_LOAD FLAGS(5); }
+SECTIONS {
+    . = 0x400000 + SIZEOF_HEADERS;
+    .eh_frame : { KEEP(*(.eh_frame)) } :frames
+    . += 0x100000;
+    .first : { *(.first) } :one
+    . += 0x100000;
+    .second : { *(.second) } :two
+    /DISCARD/ : { *(.note*) *(.comment) *(.text) *(.data) *(.bss) }
+}
+L
+    gcc -O2 -g -nostdlib -static -fno-pie -no-pie -fcf-protection=none -Wl,--build-id=none -Wl,-T,pages.ld -o pages pages.c &&
+        readelf -lW pages | awk '/LOAD.*R E/ {print substr($2, 1, length($2) - 3)}' | uniq -d | grep -q . && record s5 -g -- ./pages &&
+        tree_has s5 _start run outer inner && tree_has s5 _start run spin && grep -Eq 'call chains: (9[0-9]|100)' said
+    kind two-code-segments tree
+fi
 
 # ---- CPython's own perf support: a template's copies have no frame pointer ----
 python=

@@ -483,7 +483,7 @@ static void a_table_that_says_more_than_it_has_is_refused(void **state)
     cs_chain_tables_none(&t, 0); /* it has some */
     cs_chain_tables_none(&t, 1);
     assert_int_equal(images[0].state, CS_CHAIN_IMAGE_LOADED);
-    assert_int_equal(images[1].state, CS_CHAIN_IMAGE_NO_ROWS);
+    assert_int_equal(images[1].state, CS_CHAIN_IMAGE_NO_TABLE);
     drop(&memory, 0);
     free(h);
     cs_chain_tables_fini(&t);

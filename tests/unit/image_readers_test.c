@@ -64,6 +64,29 @@ static void build_id_and_segments_are_those_of_readelf(void **unused)
     assert_int_equal(ours.n_segments, n);
 }
 
+static void two_segments_of_code_in_one_page_of_the_file_are_told_apart(void **unused)
+{
+    (void)unused;
+    const struct cs_image_segments layout = {.is_elf = true,
+                                             .n_segments = 4,
+                                             .segments = {{0, 0x1080, 0x400000, false},
+                                                          {0x1080, 0x380, 0x501080, true},
+                                                          {0x1400, 0x700, 0x602400, true},
+                                                          {0x1b00, 0x1600, 0x703b00, true}}};
+    assert_int_equal(cs_image_vaddr(&layout, 0x1080), 0x501080);
+    assert_int_equal(cs_image_vaddr(&layout, 0x13ff), 0x5013ff);
+    assert_int_equal(cs_image_vaddr(&layout, 0x1400), 0x602400);
+    assert_int_equal(cs_image_vaddr(&layout, 0x1b00), 0x703b00);
+    assert_int_equal(cs_image_vaddr(&layout, 0x30ff), 0x7050ff);
+    assert_int_equal(cs_image_vaddr(&layout, 0x100), 0x400100);
+    /* mappings of them: one page, the same one again, three */
+    assert_int_equal(cs_image_vaddr_of_mapping(&layout, 0x1000, 0x1000, 0), 0x501000);
+    assert_int_equal(cs_image_vaddr_of_mapping(&layout, 0x1000, 0x1000, 1), 0x602000);
+    assert_int_equal(cs_image_vaddr_of_mapping(&layout, 0x1000, 0x3000, 0), 0x703000);
+    /* a part of the last one */
+    assert_int_equal(cs_image_vaddr_of_mapping(&layout, 0x2000, 0x1000, 0), 0x704000);
+}
+
 static void a_build_id_is_found_among_other_notes_and_only_whole(void **unused)
 {
     (void)unused;
@@ -235,7 +258,30 @@ static long resident_pages(void)
     return pages;
 }
 
-static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused(void **unused)
+/* The section's bytes lie at the file's end from then on, where a hole is. */
+static int enlarge_section(int fd, const char *name, off_t end)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr strings, section;
+    char text[16] = "";
+    if (pread(fd, &head, sizeof head, 0) != sizeof head ||
+        pread(fd, &strings, sizeof strings, (off_t)(head.e_shoff + head.e_shstrndx * sizeof strings)) < 0)
+        return -1;
+    for (unsigned i = 0; i < head.e_shnum; i++) {
+        off_t at = (off_t)(head.e_shoff + i * sizeof section);
+        if (pread(fd, &section, sizeof section, at) < 0 ||
+            pread(fd, text, strlen(name) + 1, (off_t)(strings.sh_offset + section.sh_name)) < 0)
+            return -1;
+        if (strcmp(text, name) != 0)
+            continue;
+        section.sh_offset = 1L << 29;
+        section.sh_size = (uint64_t)(end - (1L << 29));
+        return pwrite(fd, &section, sizeof section, at) == sizeof section ? 0 : -1;
+    }
+    return -1;
+}
+
+static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_loses_its_largest_section(void **unused)
 {
     (void)unused;
     struct cs_error err;
@@ -252,7 +298,23 @@ static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused(
     assert_true(resident_pages() - before < (100L << 20) / sysconf(_SC_PAGESIZE));
     elf_file_close(file);
     assert_int_equal(ftruncate(to, 5L << 30), 0);
+    assert_int_equal(enlarge_section(to, ".debug_str", 5L << 30), 0);
+    assert_int_equal(elf_file_open(path, &file, &err), 0);
+    assert_null(elf_file_section(file, ".debug_str"));
+    assert_non_null(elf_file_section(file, ".debug_line"));
+    size_t n;
+    const uint8_t *text = elf_file_contents(file, elf_file_section(file, ".text"), &n);
+    struct elf_file *whole;
+    assert_int_equal(elf_file_open(self, &whole, &err), 0);
+    assert_memory_equal(text, elf_file_contents(whole, elf_file_section(whole, ".text"), &n), n);
+    elf_file_close(whole);
+    elf_file_close(file);
+    Elf64_Ehdr head;
+    assert_int_equal(pread(to, &head, sizeof head, 0), sizeof head);
+    head.e_shnum = 0;
+    assert_int_equal(pwrite(to, &head, sizeof head, 0), sizeof head);
     assert_int_equal(elf_file_open(path, &file, &err), -EFBIG);
+    assert_non_null(strstr(err.text, "too large to be copied"));
     unlink(path);
     close(from);
     close(to);
@@ -486,11 +548,12 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build_id_and_segments_are_those_of_readelf),
+        cmocka_unit_test(two_segments_of_code_in_one_page_of_the_file_are_told_apart),
         cmocka_unit_test(a_build_id_is_found_among_other_notes_and_only_whole),
         cmocka_unit_test(what_a_file_says_of_its_counts_costs_nobody_time_or_memory),
         cmocka_unit_test(a_file_is_the_image_by_its_build_id_else_by_what_it_holds),
         cmocka_unit_test(an_image_that_is_truncated_while_it_is_read_is_still_there),
-        cmocka_unit_test(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_is_refused),
+        cmocka_unit_test(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_loses_its_largest_section),
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
         cmocka_unit_test(shared_code_is_open_until_it_was_closed_as_often),
