@@ -27,7 +27,8 @@ struct kept {
     size_t n;
     struct cs_unwind *unwind; /* whose table it is */
     uint64_t used;
-    bool none, uncached;
+    bool none;
+    bool uncached, large; /* waits for a child of that kind */
 };
 
 /* A child at work. There are two, so that small files don't wait for large ones. */
@@ -169,10 +170,9 @@ static int begin(struct cs_image_tables *t, const struct cs_mapped_image *image,
 {
     struct builder *by = &t->builders[large ? LARGE : SMALL];
     t->kept[image->index].uncached = true;
+    t->kept[image->index].large = large;
     if (by->child.pid)
         return 0;
-    if (!cs_image_tables_may_begin(t))
-        return -EAGAIN;
     by->image = image;
     by->on_disk = on_disk;
     if (cs_unwind_child_start(&by->child, fd) < 0)
@@ -195,31 +195,25 @@ static int open_file(struct cs_image_tables *t, struct kept *k, const struct cs_
     return begin(t, image, fd, fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES, true);
 }
 
-static bool is_at_work(const struct cs_image_tables *t, const struct cs_mapped_image *image)
-{
-    for (unsigned b = 0; b < BUILDERS; b++)
-        if (t->builders[b].child.pid && t->builders[b].image == image)
-            return true;
-    return false;
-}
-
 int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image *image, pid_t pid,
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n)
 {
     struct kept *k = of_image(t, image->index);
     const bool vdso = image->image.kind == CS_IMAGE_VDSO;
     int rc = k && !k->none ? 0 : -ENOENT;
-    if (rc < 0 || is_at_work(t, image))
+    if (rc < 0 || (!k->table && k->uncached && t->builders[k->large ? LARGE : SMALL].child.pid))
         return rc;
-    if (k->uncached && !k->table && !cs_image_tables_may_begin(t))
-        return -EAGAIN;
     if (k->table) {
         rc = 1;
+    } else if (!cs_image_tables_may_begin(t)) {
+        rc = -EAGAIN;
     } else {
+        const double before = cs_thread_cpu_seconds();
         int fd = vdso ? copy_vdso(pid, start, end) : cs_images_reopen(t->images, image, pid, start, end);
         rc = fd < 0 ? -ENOENT : vdso ? begin(t, image, fd, false, false) : open_file(t, k, image, fd);
         if (fd >= 0)
             close(fd);
+        cs_image_tables_pay(t, (uint64_t)(1e9 * (cs_thread_cpu_seconds() - before)));
     }
     k->none = rc < 0 && rc != -EAGAIN;
     k->used = ++t->turn;

@@ -4,8 +4,8 @@
  * file's come mostly at once, a large one's later. What wasn't used for longest goes, when they take more than some
  * megabytes. One owner.
  *
- * Children's CPU time has a limit where one is set: a build, or a storm of new files, would take all of a budget. Above it
- * tables are made later, and what is in the cache still comes at once. */
+ * The CPU time that this takes, children's too, may have a limit: a build would take all of a budget. Above it tables come
+ * later. */
 #ifndef CS_SAMPLER_PLACING_IMAGE_TABLES_H
 #define CS_SAMPLER_PLACING_IMAGE_TABLES_H
 
@@ -19,7 +19,7 @@ struct cs_image_tables;
 /* For a process that will be large, while it is small: files are read by children, and forking is dear then. */
 void cs_image_tables_prepare(void);
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images);
-/* CPU seconds a second that children may take from now on; 0: any. They begin with a second. */
+/* CPU seconds a second that this may take from now on; 0: any. It begins with a second. */
 void cs_image_tables_limit(struct cs_image_tables *tables, double cpu_max);
 /* May another child begin? A child of the caller's has taken so much. */
 bool cs_image_tables_may_begin(struct cs_image_tables *tables);
