@@ -61,7 +61,7 @@ def measure(kilobytes, folder):
     plain = gaps(alone, alone[0] + 10**9, alone[-1])
     seconds = WARM_S + WHOLE_S + SLICES * SLICE_NS / 1e9 + 2
     subprocess.run(["rm", "-rf", store, log], check=True)
-    recorder = subprocess.Popen([CYCLESCOPE, "record", "--budget", f"{BUDGET}%", "--bursts", "-o", store, "--",
+    recorder = subprocess.Popen([CYCLESCOPE, "record", "-v", "--budget", f"{BUDGET}%", "--bursts", "-o", store, "--",
                                  PIECES, log, str(seconds), str(kilobytes)], stderr=subprocess.PIPE, text=True)
     while not os.path.exists(log) and recorder.poll() is None:  # it makes the file when it has its memory
         time.sleep(0.01)

@@ -38,7 +38,7 @@ def record(setup, piece, folder):
     """When pieces were done, ns; bursts: when they were written down, ns, and their instructions; what record said."""
     times, store = folder + "/times", folder + "/store"
     subprocess.run(["rm", "-rf", store], check=True)
-    said = subprocess.run([CYCLESCOPE, "record", "-F", "100", "-o", store, "--burst-rate", str(RATE), "--", "/usr/bin/python3", "-c",
+    said = subprocess.run([CYCLESCOPE, "record", "-v", "-F", "100", "-o", store, "--burst-rate", str(RATE), "--", "/usr/bin/python3", "-c",
                            PIECES.format(setup=setup, piece=piece, seconds=SECONDS), times],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True).stderr
     bursts = {}

@@ -80,7 +80,7 @@ def one(name, how, seconds):
     image, truth = os.path.basename(binary), truth_path(name, 'small')
     store = f'{FOLDER}/{name}.calls.store'
     subprocess.run(['rm', '-rf', store], check=True)
-    done = subprocess.run([TOOL, 'record', '--bursts', *how.split(), '-o', store, '--',
+    done = subprocess.run([TOOL, 'record', '-v', '--bursts', *how.split(), '-o', store, '--',
                            'bash', '-c', program(name, 'small', max(2, int(seconds / 0.1)))[1] + ' >/dev/null'], capture_output=True, text=True)
     if done.returncode or not os.path.exists(store):
         sys.exit(f'{name}: {done.stderr}')

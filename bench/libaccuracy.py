@@ -127,7 +127,7 @@ def one_set(name, size, seconds, number):
                 begin, end = map(float, line.read().split())
             return (end - begin) / rounds, done.stderr
         plain = [timed(alone)[0]]
-        recorded, log = timed(together, TOOL, 'record', *evidence, '-o', store, '--')
+        recorded, log = timed(together, TOOL, 'record', '-v', *evidence, '-o', store, '--')
         plain.append(timed(alone)[0])
         loss = 100 * (recorded / statistics.mean(plain) - 1)
     say(f'{name}: loss {loss:.1f} %; ' + ' '.join(l for l in log.splitlines() if 'bursts,' in l or 'paths of' in l))

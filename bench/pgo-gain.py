@@ -108,8 +108,8 @@ def profile(program, plain, name, formats):
         loop = f"end=$((SECONDS+{RECORD_S})); while [ $SECONDS -lt $end ]; do {command(program, plain, 'train')} >/dev/null 2>&1; done"
         bursts = 0
         for _ in range(RECORDINGS):  # a loaded machine gives few at a time; a store adds up
-            _, said = run([TOOL, "record", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
-            bursts += sum(int(l.split()[0]) for l in said.splitlines() if re.search(r" bursts?, ", l))
+            _, said = run([TOOL, "record", "-v", "--bursts", "--burst-rate", "60", "-o", store, "--", "bash", "-c", loop])
+            bursts += sum(int(l.split()[0].replace(",", "")) for l in said.splitlines() if re.search(r" bursts?, ", l))
             if bursts >= BURSTS:
                 break
         with open(store + ".done", "w") as f:

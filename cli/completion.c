@@ -20,14 +20,14 @@ static const struct {
     {"daemon", NULL, "start status flush epoch stop"},
     {"fleet", NULL, "prof diff"},
     {"export", "format", "trace pprof otlp folded speedscope firefox csv json llvm gcov gcov11 bolt"},
-    {"prof", "by", "image procedure line process tag thread container attribute label"},
+    {"prof", "by", "image function line process tag thread container attribute label"},
     {"prof", "sort", "samples total"},
-    {"diff", "by", "image procedure line thread"},
-    {"stats", "by", "image procedure line"},
+    {"diff", "by", "image function line thread"},
+    {"stats", "by", "image function line"},
     {"waits", "by", "place thread"},
-    {"tree", "by", "procedure process thread container attribute label"},
-    {"top", "by", "procedure process image"},
-    {"fleet", "by", "procedure image host label day"},
+    {"tree", "by", "function process thread container attribute label"},
+    {"top", "by", "function process image"},
+    {"fleet", "by", "function image host label day"},
     {"record", "label", "process command cgroup thread container attribute=NAME"},
     {"record", "driver", "auto bpf ring timers stops"},
 };
@@ -93,7 +93,7 @@ static void print_bash(void)
         bash_options(common_options);
         printf("' -- \"$cur\")); return; }\n");
         bash_choices(*c);
-        if (strstr((*c)->operands, "PROCEDURE"))
+        if (strstr((*c)->operands, "FUNCTION"))
             printf("        mapfile -t COMPREPLY < <(\"$1\" --procedures \"$cur\" \"$store\" 2>/dev/null); "
                    "return ;;\n");
         else
@@ -163,7 +163,7 @@ static void print_zsh(void)
         if (words_of((*c)->name, NULL))
             printf(" \\\n            '1:verb:(%s)'", words_of((*c)->name, NULL));
         printf(" \\\n            '*:operand:%s' ;;\n",
-               strstr((*c)->operands, "PROCEDURE") ? "_cyclescope_procedures" : "_files");
+               strstr((*c)->operands, "FUNCTION") ? "_cyclescope_procedures" : "_files");
     }
     printf("        esac ;;\n    esac\n}\n_cyclescope \"$@\"\n");
 }

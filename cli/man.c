@@ -98,7 +98,7 @@ static void foot(void)
     puts(".SH EXIT STATUS\n0 done, 1 failed (one sentence on standard error says why), 2 wrong usage.");
     puts(".SH ENVIRONMENT\n.TP\n.B CYCLESCOPE_STORE\nthe profile store, if no option names one\n"
          ".TP\n.B NO_COLOR\nno colours on a terminal\n.TP\n.B CYCLESCOPE_PAGER, PAGER\nthe pager of long "
-         "output\n.TP\n.B CYCLESCOPE_CACHE\na cache of procedure lists and facts of this machine (default: "
+         "output\n.TP\n.B CYCLESCOPE_CACHE\na cache of function lists and facts of this machine (default: "
          "$XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: none). It may be removed at any "
          "time\n.TP\n.B DEBUGINFOD_URLS\nservers that reports ask (by debuginfod-find) for missing "
          "executables and debug files; unset: none\n.TP\n.B DEBUGINFOD_MAXTIME\nlongest time in "

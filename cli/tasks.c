@@ -33,7 +33,7 @@ static const struct {
      "cyclescope top\n    what runs now\n"
      "cyclescope top -p 1234\n    one process\n"},
     {"prof", "look",
-     "cyclescope prof\n    the hottest procedures of the newest recording\n"
+     "cyclescope prof\n    the hottest functions of the newest recording\n"
      "cyclescope prof --by line\n    the hottest source lines\n"
      "cyclescope prof --epoch -2\n    the recording before\n"
      "cyclescope prof --by thread -o STORE\n    of a recording with --label thread\n"},
@@ -46,7 +46,7 @@ static const struct {
     {"waits", "look",
      "cyclescope record --waits -- ./program\ncyclescope waits\n    what its threads waited for, and who ended it\n"},
     {"list", "look",
-     "cyclescope list\n    the hottest procedure, line by line\n"
+     "cyclescope list\n    the hottest function, line by line\n"
      "cyclescope list parser.c --source ~/src\n    a whole source file\n"
      "cyclescope list -d parse\n    instructions\n"},
     {"phases", "look",
@@ -61,7 +61,7 @@ static const struct {
      "cyclescope report\n    all of it as one page, report.html\n"
      "cyclescope report --html - -o STORE\n    to standard output\n"},
     {"calc", "explain",
-     "cyclescope calc\n    why the hottest procedure is slow\n"
+     "cyclescope calc\n    why the hottest function is slow\n"
      "cyclescope calc parse --lines\n    with its source lines\n"},
     {"sum", "explain",
      "cyclescope sum\n    all cycles by cause\n"},

@@ -111,7 +111,7 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
     if (image->kind == CS_IMAGE_VDSO) {
         if ((code->image = own_vdso(image->build_id)) == NULL)
             snprintf(code->trouble, sizeof code->trouble,
-                     "the vDSO of this kernel isn't the one that was profiled: its procedures have no names");
+                     "the vDSO of this kernel isn't the one that was profiled: its functions have no names");
         return;
     }
     if (image->kind != CS_IMAGE_ELF)
@@ -134,7 +134,7 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
         (code->image = elf_file_find_image(image->build_id)) == NULL) {
         code->gone = true;
         snprintf(code->trouble, sizeof code->trouble,
-                 "%.380s: its procedures have no names; put the old file %s", err.text,
+                 "%.380s: its functions have no names; put the old file %s", err.text,
                  image->build_id[0] ? "under CYCLESCOPE_DEBUG_PATH by build-id, or set DEBUGINFOD_URLS"
                                     : "back");
     }

@@ -58,7 +58,7 @@ class Flame {
     tools.push(element("button", { class: "tool", onclick: () => this.zoom(this.root) }, "reset zoom"));
     this.says = element("p", { class: "flame-says", role: "status" });
     this.key = element("p", { class: "hint keyline" });
-    this.boxes = element("div", { class: "flame", role: "group", "aria-label": "Flame graph: arrows move, Enter zooms, Escape zooms out, o opens the procedure" });
+    this.boxes = element("div", { class: "flame", role: "group", "aria-label": "Flame graph: arrows move, Enter zooms, Escape zooms out, o opens the function" });
     this.boxes.addEventListener("keydown", (e) => this.press(e));
     this.boxes.addEventListener("pointerover", (e) => { if (e.target.flame) this.say(e.target.flame); });
     this.scroll = element("div", { class: "flame-scroll" }, this.boxes);

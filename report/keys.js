@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keys that work everywhere, their list, and the first drawing of what the address says. Comes last. */
 "use strict";
-const keyList = [["/", "filter procedures; once more: search in the flame graph"], ["?", "this list"], ["Escape", "leave a field, zoom out, close"],
+const keyList = [["/", "filter functions; once more: search in the flame graph"], ["?", "this list"], ["Escape", "leave a field, zoom out, close"],
   ["Tab", "to the next part; each table and graph is one stop"], ["1 to 9", "go to a section, in the order of the line at the top"],
   ["↑ ↓ Page Home End", "move in a table"], ["Enter", "open a row; zoom into a frame"], ["← → ↑ ↓", "move in the flame graph; open and close in the call tree"],
-  ["o", "open the procedure of a frame"], ["+ − 0", "zoom a chart or graph, and the whole again"], ["Alt ←", "back to what was shown before"]];
+  ["o", "open the function of a frame"], ["+ − 0", "zoom a chart or graph, and the whole again"], ["Alt ←", "back to what was shown before"]];
 $("keys-table").append(...keyList.map(([k, what]) => element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, k)), element("td", {}, what))));
 $("nav").append(element("button", { class: "tool keys", "aria-haspopup": "dialog", onclick: () => $("keys").showModal() }, "? keys"));
 

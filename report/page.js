@@ -50,7 +50,7 @@ const thread = () => labelled.get(State.get("t")) || null;
 const labelKind = P.labels?.kind || "label";
 if (P.labels) {
   $("h-threads").textContent = { thread: "Threads", process: "Processes", command: "Commands", container: "Containers", cgroup: "Control groups" }[labelKind] || "Labels";
-  $("threads-note").textContent = `Choose a ${labelKind}: procedures, flame graph and call tree follow the choice.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't separate here.` : "");
+  $("threads-note").textContent = `Choose a ${labelKind}: functions, flame graph and call tree follow the choice.` + (P.labels.left ? ` ${number(P.labels.left)} more, with ${share(100 * P.labels.left_samples / total)} % of the samples, aren't separate here.` : "");
   show("threads", $("h-threads").textContent);
   const first = (l) => [...l.rows].reduce((a, b) => (b[1] > a[1] ? b : a), [null, 0])[0];
   window.threadGrid = new Grid($("threads-grid"), $("h-threads").textContent, [
@@ -78,10 +78,10 @@ P.events.forEach((e, k) => {
   columns.push({ head: "%", value: (r) => 100 * samplesOf(r) / (thread()?.samples || total), show: share, bar: true });
   if (P.with_chains) columns.push({ head: "total %", value: (r) => (thread() || r[3 + nEvents] == null ? null : 100 * r[3 + nEvents] / P.with_chains), show: share });
 });
-columns.push({ head: "procedure", text: true, open: true, value: (r) => r[0] || "[no symbol]", brief: shortName });
+columns.push({ head: "function", text: true, open: true, value: (r) => r[0] || "[no symbol]", brief: shortName });
 columns.push({ head: "image", text: true, value: (r) => P.images[r[1]] });
-show("procedures", "Procedures");
-const grid = new Grid($("grid"), "Procedures", columns, P.rows, (r) => open(r), (o) => State.set({ o }));
+show("procedures", "Functions");
+const grid = new Grid($("grid"), "Functions", columns, P.rows, (r) => open(r), (o) => State.set({ o }));
 window.grid = grid;
 let gridShows = null;
 State.watch(() => {
@@ -127,6 +127,6 @@ function comparison(c) {
   window.compareGrid = new Grid($("compare-body"), "Comparison", [
     { head: "A", value: (r) => r[1], show: fine }, { head: "B", value: (r) => r[2], show: fine },
     { head: "B − A", value: (r) => r[2] - r[1], show: fine, mark }, { head: "B / A", value: (r) => r[3], show: (v) => v == null ? "" : v.toFixed(2) },
-    { head: "real?", value: (r) => (r[4] ? "yes" : "no"), text: true }, { head: "procedure", text: true, open: true, value: (r) => r[0] }, { head: "image", text: true, value: (r) => r[5] }], c.rows,
+    { head: "real?", value: (r) => (r[4] ? "yes" : "no"), text: true }, { head: "function", text: true, open: true, value: (r) => r[0] }, { head: "image", text: true, value: (r) => r[5] }], c.rows,
     (r) => { const row = rowsByName.get(r[0])?.[0]; if (row) open(row); });
 }

@@ -20,7 +20,7 @@ State.watch(() => {
     opened = null;
     $("detail").hidden = false;
     $("h-detail").textContent = name;
-    $("detail-body").replaceChildren(element("p", {}, "No procedure of this name has samples here."));
+    $("detail-body").replaceChildren(element("p", {}, "No function of this name has samples here."));
   } else if (row !== opened) {
     opened = row;
     $("detail").hidden = !row;
@@ -36,7 +36,7 @@ function fillDetail(row) {
   if (window.flame && window.flame.has(row[0]))
     body.append(element("p", {}, element("button", { class: "tool", onclick: () => { State.set({ s: row[0], f: "", z: "" }); goTo("flame"); } }, "Show in the flame graph")));
   if (!d) {
-    body.append(element("p", {}, "Not among the procedures that this page details. Run: ", element("code", {}, `cyclescope list '${row[0]}' --store ${P.store}`)));
+    body.append(element("p", {}, "Not among the functions that this page details. Run: ", element("code", {}, `cyclescope list '${row[0]}' --store ${P.store}`)));
     return;
   }
   const all = d.samples || 1, percent = (n) => n ? share(100 * n / all) : "";

@@ -11,7 +11,7 @@ WIDTH = 8  # instructions that no x86-64 or AArch64 core of today retires more o
 WIDTHS = {'znver3': 6, 'znver2': 6, 'znver4': 6, 'haswell': 4, 'skylake': 6, 'icelake': 6}  # operations dispatched in a cycle, by the vendors' manuals
 PROCEDURES = int(os.environ.get('CS_PROCEDURES', 4))  # of each store that calc, list, edges and cfg are asked about
 MAY_EXCEED = re.compile(r'ratio|change|times|error|least|deviation|period|until|of_it_to')  # keys of no share
-UNITS = r'(?:bursts|samples|procedures|edges|instructions|blocks|rows|images|epochs|threads|intervals|lines|triggers|paths|returns|runs|processes|branches|values|counters|stores)'
+UNITS = r'(?:bursts|samples|functions|edges|instructions|blocks|rows|images|epochs|threads|intervals|lines|triggers|paths|returns|runs|processes|branches|values|counters|stores)'
 
 
 class Wrong(list):
@@ -64,7 +64,7 @@ def check_figure_4(wrong, text):
     wrong(abs(rows['Subtotal dynamic'] + rows['Subtotal static'] - rows['Total stall']) < 0.16, 'stalls do not add up:', rows)
     wrong(rows['Unexplained stall'] <= rows['Subtotal dynamic'] + 0.06, 'more unexplained than stalled:', rows)
     wrong(abs(rows.get('Net sampling error', 0)) < 0.11, 'sampling error:', rows)
-    best = re.search(r'Best case (\d+) of (\d+) samples?', text)
+    best = re.search(r'Best case (\d+) of (\d+) samples?', re.sub(r'(?<=\d),(?=\d{3})', '', text))
     wrong(not best or int(best[1]) <= int(best[2]), 'best case beyond all:', best and best[0])
 
 

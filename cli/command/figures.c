@@ -33,3 +33,18 @@ struct figure figure(double number, int digits)
     figures(number, digits, f.text);
     return f;
 }
+
+struct figure thousands(double count)
+{
+    struct figure f;
+    char digits[40];
+    int length = snprintf(digits, sizeof digits, "%.0f", count);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 2 < sizeof f.text; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            f.text[used++] = ',';
+        f.text[used++] = digits[i];
+    }
+    f.text[used] = '\0';
+    return f;
+}

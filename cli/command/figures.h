@@ -14,4 +14,7 @@ struct figure {
 /* The same for one line of output: figure(x, 3).text. */
 struct figure figure(double number, int digits);
 
+/* A count: "1,234,567". */
+struct figure thousands(double count);
+
 #endif

@@ -30,7 +30,8 @@ const char *option(const struct parsed *args, const char *name)
     const char *last = NULL, *value;
     for (unsigned i = 0; (value = option_nth(args, name, i)) != NULL; i++)
         last = value;
-    return last;
+    bool old = last && strcmp(name, "by") == 0 && strcmp(last, "procedure") == 0; /* its word until 0.2 */
+    return old ? "function" : last;
 }
 
 bool option_given(const struct parsed *args, const char *name)

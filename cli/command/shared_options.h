@@ -23,9 +23,10 @@
 #define OPTION_NO_INLINES {"no-inlines", 0, NULL, "show inlined functions as part of their callers"}
 
 /* How it is shown. */
-#define OPTION_BY {"by", 'b', "WHAT", "what a row shows (see above; default: procedure)"}
+#define OPTION_BY {"by", 'b', "WHAT", "what a row shows (see above; default: function)"}
 #define OPTION_TOP {"top", 'n', "N", "rows shown (10; 0 = all)"}
 #define OPTION_ALL {"all", 0, NULL, "show everything, not only the most important rows"}
+#define OPTION_VERBOSE {"verbose", 'v', NULL, "show more than the answer (see above)"}
 #define OPTION_OBSERVER_EFFECT {"observer-effect", 0, NULL, "the observer's own share of each event (observe counts it, hist shows it)"}
 
 #define OPTION_RATIO {"ratio", 0, "RATIO", "divide one counter by another: A/B, as llc-misses/instructions, or CPI (IPC is always shown)"}

@@ -73,9 +73,10 @@ static void describe_calls(struct output *out, const struct chains *c, uint32_t 
             out,
             "Calls are relative numbers, from bursts that timed nothing: compare them with one another.");
     else if (all.calls > 0)
-        output_line(out, "Called %s time%s (%s), estimated from %.0f call%s that bursts saw.",
+        output_line(out, "Called %s time%s (%s), estimated from %s call%s that bursts saw.",
                     figures(all.calls * c->counts.executions, 3, times),
-                    plural(all.calls * c->counts.executions), error, all.seen, plural(all.seen));
+                    plural(all.calls * c->counts.executions), error, thousands(all.seen).text,
+                    plural(all.seen));
     call_advice(out, &c->counts);
     output_set(out, "calls",
                all.calls > 0 ? json_real(all.calls * (absolute ? c->counts.executions : 1)) : json_null());
@@ -109,9 +110,10 @@ static int report(const struct parsed *args, const struct chains *c, uint32_t fu
         return failed_with("out of memory for %" PRIu32 " functions", c->calls.n_functions);
     }
     if (c->calls.total)
-        output_line(out, "%s, %s: %" PRIu64 " sample%s of %s in all (%.1f %%), %" PRIu64 " self (%.1f %%)",
-                    f->brief, f->image ? f->image->path : "", f->total, plural((double)f->total), c->event,
-                    share(f->total, c->calls.total), f->self, share(f->self, c->calls.total));
+        output_line(out, "%s, %s: %s sample%s of %s in all (%.1f %%), %s self (%.1f %%)", f->brief,
+                    f->image ? f->image->path : "", thousands((double)f->total).text,
+                    plural((double)f->total), c->event, share(f->total, c->calls.total),
+                    thousands((double)f->self).text, share(f->self, c->calls.total));
     else
         output_line(out, "%s, %s: no samples of %s have call chains (record without --no-chains takes them)",
                     f->brief, f->image ? f->image->path : "", c->event);
@@ -150,7 +152,7 @@ static int run(const struct parsed *args, bool callers)
 {
     struct chains c;
     if (operand_count(args) > 1)
-        return usage_error("%s: expected one procedure", operand(args, 1));
+        return usage_error("%s: expected one function", operand(args, 1));
     struct cs_error err = {0};
     int rc = chains_open(&c, args, false, false);
     if (rc)
@@ -183,9 +185,9 @@ static const struct option_entry options[] = {
 extern const struct command command_callers, command_callees;
 const struct command command_callers = {
     "callers",
-    "[PROCEDURE]",
-    "who called a procedure, and how much of its time each caller caused",
-    "Without an operand it takes the procedure with most self samples. Rows add up to the procedure's total: "
+    "[FUNCTION]",
+    "who called a function, and how much of its time each caller caused",
+    "Without an operand it takes the function with most self samples. Rows add up to the function's total: "
     "its self samples and those of its callees. In a recursion the outermost frame counts, so that each "
     "sample counts once.\n"
     "\n"
@@ -199,9 +201,9 @@ const struct command command_callers = {
 };
 const struct command command_callees = {
     "callees",
-    "[PROCEDURE]",
-    "what a procedure calls, and how much of its time goes there",
-    "Without an operand it takes the procedure with most self samples. Rows add up to the procedure's total; "
+    "[FUNCTION]",
+    "what a function calls, and how much of its time goes there",
+    "Without an operand it takes the function with most self samples. Rows add up to the function's total; "
     "[self] is the time in its own instructions. In a recursion the innermost frame counts.\n"
     "\n"
     "Example: which of the calls in handle_request takes the time?\n"

@@ -117,10 +117,11 @@ void chains_describe(const struct chains *c, struct output *out)
     if (c->waits)
         output_line(out, "%s s of waiting, in ns", figure((double)c->calls.total * 1e-9, 3).text);
     else if (strcmp(e->unit, "ns") == 0 && e->period_sum)
-        output_line(out, "%s: %" PRIu64 " sample%s with call chains; %s s in all", e->name, c->calls.total,
-                    plural((double)c->calls.total), figure((double)e->period_sum / 1e9, 3).text);
+        output_line(out, "%s: %s sample%s with call chains; %s s in all", e->name,
+                    thousands((double)c->calls.total).text, plural((double)c->calls.total),
+                    figure((double)e->period_sum / 1e9, 3).text);
     else
-        output_line(out, "%s: %" PRIu64 " sample%s with call chains", e->name, c->calls.total,
+        output_line(out, "%s: %s sample%s with call chains", e->name, thousands((double)c->calls.total).text,
                     plural((double)c->calls.total));
     if (*c->calls.trouble)
         output_note(out, "%s", c->calls.trouble);

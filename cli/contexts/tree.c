@@ -148,12 +148,12 @@ static int report(const struct parsed *args, const struct chains *c, const struc
 
 static int run(const struct parsed *args)
 {
-    static const char *const by_names[] = {"procedure", "process", "thread", "container",
+    static const char *const by_names[] = {"function",  "process", "thread", "container",
                                            "attribute", "label",   NULL};
     bool by_label = option_choice(args, "by", by_names, 0) >= 1, inverted = option_given(args, "inverted");
     struct chains c;
     if (operand_count(args) > 1)
-        return usage_error("%s: expected at most one procedure", operand(args, 1));
+        return usage_error("%s: expected at most one function", operand(args, 1));
     int rc = chains_open(&c, args, true, by_label);
     if (rc)
         return rc;
@@ -190,10 +190,10 @@ static const struct option_entry options[] = {
 extern const struct command command_tree;
 const struct command command_tree = {
     "tree",
-    "[PROCEDURE]",
+    "[FUNCTION]",
     "the call chains as a tree with shares, from outside in or from inside out",
     "Total counts the samples in a frame and in all that it called; self counts those in the frame itself. "
-    "With a PROCEDURE the tree shows its callees, merged over all its callers; with --inverted, its callers. "
+    "With a FUNCTION the tree shows its callees, merged over all its callers; with --inverted, its callers. "
     "A chain without branches isn't indented. --by process makes a separate tree for each process, --by "
     "thread for each thread (record --label process, --label thread).\n"
     "\n"

@@ -197,8 +197,8 @@ static int run(const struct parsed *args)
         return failed(&err);
     }
     struct output *out = output_open(args);
-    output_line(out, "%zu thread%s, %s s of their time in all", w.n_threads, plural((double)w.n_threads),
-                figure((double)w.all_ns * 1e-9, 3).text);
+    output_line(out, "%s thread%s, %s s of their time in all", thousands((double)w.n_threads).text,
+                plural((double)w.n_threads), figure((double)w.all_ns * 1e-9, 3).text);
     put_dead_locks(out, &w);
     output_line(out, "%s", "");
     output_set(out, "n_threads", json_integer((json_int_t)w.n_threads));

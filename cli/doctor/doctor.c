@@ -89,7 +89,7 @@ static void conclude(struct output *out, const struct machine *m)
     if (!pmu)
         output_note(
             out, "Can't be measured here: IPC, cache misses and every other hardware event (see PMU). What "
-                 "remains: time by procedure and instruction (cpu-clock), software counters and tags at full "
+                 "remains: time by function and instruction (cpu-clock), software counters and tags at full "
                  "resolution, edge profiles by bursts.");
     if (!clock)
         output_note(
@@ -160,7 +160,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"verbose", 'v', NULL, "also explain the rows without a problem"},
+    OPTION_VERBOSE,
     {"brief", 0, NULL, "show only what can't be measured, and what to run next"},
     {"events", 0, NULL, "list the events that can be counted here; with PATTERN, only those that contain it"},
     {"record", 0, "DIR", "write what doctor saw to DIR (for a bug report)"},
@@ -176,7 +176,7 @@ const struct command command_doctor = {
     "Each row says what was found (yes, limited, no), what it means and how to enable it. The meaning is "
     "given for a runtime developer, an architect and for production. The answer of perf_event_open shows "
     "whether a PMU is absent, not permitted or busy. HWLOC_SYNTHETIC or HWLOC_XMLFILE can replace the "
-    "topology.",
+    "topology. -v also explains the rows without a problem.",
     options,
     run,
 };

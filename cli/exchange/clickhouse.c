@@ -3,6 +3,7 @@
  * away is tried again (retry.h); when that is over the rest waits for the next export.
  */
 #include "exchange/fleet/clickhouse.h"
+#include "cli/command/figures.h"
 #include "cli/exchange/export.h"
 #include "cli/exchange/retry.h"
 
@@ -108,10 +109,10 @@ static int report(const struct exporting *e, int rc, const struct cs_error *err)
                            batches == 1 ? "" : "es", (double)bytes / 1e6, batches == 1 ? "s" : "");
     if (rc < 0)
         return failed(err);
-    report_line(stdout, "%s: %" PRIu64 " sample%s in %" PRIu64 " row%s, %" PRIu64 " batch%s",
-                cs_fleet_server_name(e->server), e->sent_samples, plural((double)e->sent_samples),
-                e->sent_rows, plural((double)e->sent_rows), e->sent_batches,
-                e->sent_batches == 1 ? "" : "es");
+    report_line(stdout, "%s: %s sample%s in %s row%s, %s batch%s", cs_fleet_server_name(e->server),
+                thousands((double)e->sent_samples).text, plural((double)e->sent_samples),
+                thousands((double)e->sent_rows).text, plural((double)e->sent_rows),
+                thousands((double)e->sent_batches).text, e->sent_batches == 1 ? "" : "es");
     return CS_EXIT_OK;
 }
 

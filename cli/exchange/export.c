@@ -154,7 +154,7 @@ const struct command command_export = {
     "  llvm        LLVM sample profile (text) for clang -fprofile-sample-use\n"
     "  gcov        AutoFDO profile for gcc -fauto-profile (gcov11: for GCC up to 11, and dump_gcov)\n"
     "  bolt        fdata for llvm-bolt -data; choose the executable with --image\n"
-    "  csv, json   every row of every profile, with procedure, file and line\n"
+    "  csv, json   every row of every profile, with function, file and line\n"
     "\n"
     "Viewers' formats include waits (record --waits) as time, after the samples. --event waits exports only "
     "waits.\n"

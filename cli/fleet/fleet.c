@@ -2,6 +2,7 @@
 /* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
  * fills. The server sums; here is only what it takes to ask and to print. */
 #include "analysis/statistics/significance.h"
+#include "cli/command/figures.h"
 #include "cli/fleet/fleet_filter.h"
 #include "cli/output/output.h"
 #include "exchange/fleet/clickhouse.h"
@@ -136,7 +137,8 @@ static void named(struct table *table, const struct asking *a, const json_t *row
 
 static void name_columns(const struct asking *a, struct column columns[2])
 {
-    columns[0] = (struct column){.key = a->by, .head = a->by, .kind = COLUMN_TEXT, .elastic = true};
+    columns[0] = (struct column){
+        .key = a->by_procedure ? "procedure" : a->by, .head = a->by, .kind = COLUMN_TEXT, .elastic = true};
     columns[1] = (struct column){
         .key = "image", .head = a->by_procedure ? "image" : NULL, .kind = COLUMN_TEXT, .elastic = true};
     if (!a->by_procedure)
@@ -161,8 +163,8 @@ static void print_prof(const struct parsed *args, const struct asking *a, const 
     (void)args;
     name_columns(a, &columns[3]);
     output_set(out, "total", json_integer((json_int_t)total));
-    output_line(out, "%s: %.0f sample%s of %s", cs_fleet_server_name(a->server), total, plural(total),
-                a->event);
+    output_line(out, "%s: %s sample%s of %s", cs_fleet_server_name(a->server), thousands(total).text,
+                plural(total), a->event);
     output_line(out, "%s", "");
     struct table *table = output_table(out, "rows", columns, 5);
     for (size_t i = 0; i < n; i++) {
@@ -252,7 +254,8 @@ static int print_diff(const struct parsed *args, const struct asking *a, const j
     struct output *out = output_open(args);
     name_columns(a, &columns[4]);
     for (int s = 0; s < 2; s++)
-        output_line(out, "%c: %.0f sample%s of %s", s ? 'B' : 'A', total[s], plural(total[s]), a->event);
+        output_line(out, "%c: %s sample%s of %s", s ? 'B' : 'A', thousands(total[s]).text, plural(total[s]),
+                    a->event);
     output_line(out, "%s", "");
     output_set(out, "samples_a", json_integer((json_int_t)total[0]));
     output_set(out, "samples_b", json_integer((json_int_t)total[1]));
@@ -301,11 +304,11 @@ static int diff(struct asking *a, const struct parsed *args, struct cs_error *er
 
 static bool by_is_known(struct asking *a, const char *by)
 {
-    static const char *const names[] = {"procedure", "image", "host", "label", "day", NULL};
+    static const char *const names[] = {"function", "image", "host", "label", "day", NULL};
     for (unsigned i = 0; names[i]; i++)
         if (strcmp(names[i], by) == 0)
             a->by = names[i];
-    a->by_procedure = a->by && strcmp(a->by, "procedure") == 0;
+    a->by_procedure = a->by && strcmp(a->by, "function") == 0;
     a->by_image = a->by && strcmp(a->by, "image") == 0;
     return a->by != NULL;
 }
@@ -321,8 +324,8 @@ static int run(const struct parsed *args)
     int most = is_diff ? 3 : 2;
     if (operand_count(args) > most || (is_diff && operand_count(args) < most))
         return usage_error(is_diff ? "expected two filters: fleet diff A B" : "expected one filter at most");
-    if (!by_is_known(&a, by ? by : "procedure"))
-        return usage_error("--by %s: expected procedure, image, host, label or day", by);
+    if (!by_is_known(&a, by ? by : "function"))
+        return usage_error("--by %s: expected function, image, host, label or day", by);
     if (!url)
         url = getenv(SERVER_VARIABLE);
     if (!url)
@@ -359,7 +362,7 @@ const struct command command_fleet = {
     "Queries a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A "
     "FILTER is KEY=VALUE[,KEY=VALUE...]. The keys are host, label, event, epoch, image (path, file name or "
     "build-id), since and until. Times are 2024-01-31, 2024-01-31 12:00 (UTC), or an age as 12h or 7d. "
-    "Procedures of different builds of one path are one row. --by takes procedure, image, host, label or "
+    "Functions of different builds of one path are one row. --by takes function, image, host, label or "
     "day.\n"
     "\n"
     "    cyclescope fleet prof since=1d --by host\n"

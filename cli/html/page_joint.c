@@ -2,6 +2,7 @@
 /* The page's histograms in two dimensions: rates by value of a tag, and of a log one rate against another
  * (shim-2015 figure 14). A first pass over the log finds the range of each rate; the second counts. The outermost
  * 0.1 % on each side is not drawn, but reported. */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/observe/series.h"
 #include "dte/bins.h"
@@ -146,8 +147,9 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     }
     free(rows);
     char title[300];
-    snprintf(title, sizeof title, "%.80s under each %.64s: %" PRIu64 " interval%s kept, %" PRIu64 " outside",
-             series_name(o, c).text, o->tags[0], total, plural((double)total), outside);
+    snprintf(title, sizeof title, "%.80s under each %.64s: %s interval%s kept, %s outside",
+             series_name(o, c).text, o->tags[0], thousands((double)total).text, plural((double)total),
+             thousands((double)outside).text);
     json_t *x = axis_json(series_title(o, c).text, scale * cs_dte_rate_bin_least(first),
                           scale * cs_dte_rate_bin_least(last));
     json_object_set_new(x, "bins", json_integer((json_int_t)(last - first)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the observer saw, and the comparison. */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
 #include "cli/observe/overlay.h"
@@ -25,7 +26,7 @@ static json_t *bars_json(const struct observed *o, unsigned c, double sum, json_
 {
     const struct series_name name = series_name(o, c), unit = series_title(o, c);
     char title[300];
-    snprintf(title, sizeof title, "%s: %.0f interval%s kept", name.text, sum, plural(sum));
+    snprintf(title, sizeof title, "%s: %s interval%s kept", name.text, thousands(sum).text, plural(sum));
     return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(unit.text), "y",
                      "% of intervals", "edges", edges, "shares", shares);
 }
@@ -137,10 +138,10 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     if (o->sink->n_tags)
         tag_rows(o, rows, &cycles);
     uint64_t all = cs_dte_tally_intervals(&o->sink->tally);
-    char sentence[300];
+    char sentence[400];
     snprintf(sentence, sizeof sentence,
-             "%.200s: %" PRIu64 " sample%s; %.1f %% of the intervals passed double-time-error filtering.",
-             o->program, o->sink->samples, plural((double)o->sink->samples),
+             "%.200s: %s sample%s; %.1f %% of the intervals passed double-time-error filtering.", o->program,
+             thousands((double)o->sink->samples).text, plural((double)o->sink->samples),
              all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
     json_object_set_new(page, "observed",
                         json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "sentence", json_text(sentence),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page's table of procedures, and the annotated source, instructions and culprits of the hottest ones. */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/html/page_images.h"
 #include "cli/procedure/calc.h"
@@ -197,8 +198,9 @@ static json_t *cut_json(const struct profile_rows *rows, unsigned event, size_t 
     if (rows->n > ROWS_MAX) {
         snprintf(
             text, sizeof text,
-            "%zu more procedures, with %.2f %% of the samples, are not shown here: cyclescope prof --top 0.",
-            rows->n - ROWS_MAX, rows->total[event] ? 100 * (double)left / (double)rows->total[event] : 0);
+            "%s more functions, with %.2f %% of the samples, are not shown here: cyclescope prof --top 0.",
+            thousands((double)(rows->n - ROWS_MAX)).text,
+            rows->total[event] ? 100 * (double)left / (double)rows->total[event] : 0);
         json_array_append_new(cut, json_text(text));
     }
     if (undetailed) {
@@ -233,7 +235,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     struct page_images opened = {.n = 0};
     page_images_ahead(&opened, args, p, rows, n_details, flow);
     struct progress bar;
-    progress_init(&bar, "procedures", "rows", rows->n);
+    progress_init(&bar, "functions", "rows", rows->n);
     size_t text_rows = 0, undetailed = 0;
     for (size_t i = 0; i < rows->n && i < ROWS_MAX; i++) {
         const struct profile_row *r = &rows->row[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
  * report/, its contents are JSON (page.h). */
+#include "cli/command/figures.h"
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
 #include "cli/profile/ask_debuginfod.h"
@@ -91,10 +92,11 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         double sum = 0;
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
-        page_advise(advice, "%s in %s has %.1f %% of the samples; %zu of %zu procedure%s %s half of them.",
+        page_advise(advice, "%s in %s has %.1f %% of the samples; %s of %s function%s %s half of them.",
                     r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
-                    image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total, half,
-                    rows->n, plural((double)rows->n), half == 1 ? "has" : "have");
+                    image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total,
+                    thousands((double)half).text, thousands((double)rows->n).text, plural((double)rows->n),
+                    half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];
         hottest_line_find(p, rows, label, &hottest);
@@ -129,14 +131,14 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     uint64_t lost = 0;
     struct cs_error ignored = {0};
     if (cs_store_counter(p->store, "lost", &lost, &ignored) == 0 && lost)
-        page_advise(advice, "%" PRIu64 " further sample%s lost by the kernel.", lost,
+        page_advise(advice, "%s further sample%s lost by the kernel.", thousands((double)lost).text,
                     lost == 1 ? " was" : "s were");
     json_object_set_new(page, "advice", advice);
     page_advise(
         advice,
-        "Shares have a sampling error: of %.0f sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
+        "Shares have a sampling error: of %s sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
         "error.",
-        total, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
+        thousands(total).text, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,
@@ -147,12 +149,13 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     if (rc < 0)
         return rc;
     json_object_set_new(page, "store", json_text(store));
-    char subtitle[200];
+    char subtitle[400];
     snprintf(subtitle, sizeof subtitle,
-             "%" PRIu64 " sample%s of %s, %zu image%s, %zu procedure%s, %u recording%s; cyclescope %s",
-             rows.total[p->main_event], plural((double)rows.total[p->main_event]),
-             p->events[p->main_event].name, p->n_images, plural((double)p->n_images), rows.n,
-             plural((double)rows.n), p->n_epochs, p->n_epochs == 1 ? "" : "s", CS_VERSION);
+             "%s sample%s of %s, %zu image%s, %s function%s, %u recording%s; cyclescope %s",
+             thousands((double)rows.total[p->main_event]).text, plural((double)rows.total[p->main_event]),
+             p->events[p->main_event].name, p->n_images, plural((double)p->n_images),
+             thousands((double)rows.n).text, plural((double)rows.n), p->n_epochs, p->n_epochs == 1 ? "" : "s",
+             CS_VERSION);
     json_object_set_new(page, "subtitle", json_text(subtitle));
     unsigned details = (unsigned)option_number(args, "details", DETAILS_SHOWN, 0, 1000);
     rc = page_procedures(page, args, p, &rows, details, err);
@@ -211,7 +214,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"html", 0, "FILE", "write the page here (report.html; - = standard output)"},
     {"compare", 0, "DIR", "with what changed from this store to that one"},
-    {"details", 0, "N", "procedures with source, instructions and culprits (25)"},
+    {"details", 0, "N", "functions with source, instructions and culprits (25)"},
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_PROCESS,
@@ -228,7 +231,7 @@ const struct command command_report = {
     "report",
     "",
     "one self-contained HTML page with everything that the store knows",
-    "The page has a summary in words, procedures with search and sort, and annotated source and instructions "
+    "The page has a summary in words, functions with search and sort, and annotated source and instructions "
     "with their causes. Where the data exists it also has control-flow graphs (with graphviz's library) and "
     "a flame graph. Intervals add a time line and phases, observations add histograms of rates. --compare "
     "adds the comparison with "

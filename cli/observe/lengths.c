@@ -72,9 +72,9 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
     if (l->unseen >= 1)
         output_note(
             out,
-            "The quantiles count %.0f that came and went between two samples. If the program leaves out "
+            "The quantiles count %s that came and went between two samples. If the program leaves out "
             "numbers, they are too short.",
-            l->unseen);
+            thousands(l->unseen).text);
     output_set(out, "period_us", json_real(us * period));
     output_set(out, "seconds", json_real(l->whole_cycles / l->cycles_per_second));
     output_set(out, "not_looked_percent", json_real(unseen));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* observe: watch a program's signals from the CPU next door, as finely as the machine can. */
+#include "cli/command/figures.h"
 #include "cli/command/interrupt.h"
 #include "cli/observe/addresses.h"
 #include "cli/observe/events.h"
@@ -225,7 +226,8 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
                              "relation", p->relation);
     output_set(out, "cpus", cpus);
     if (log) {
-        output_line(out, "%" PRIu64 " sample%s in %s", seen->logged, plural((double)seen->logged), log);
+        output_line(out, "%s sample%s in %s", thousands((double)seen->logged).text,
+                    plural((double)seen->logged), log);
         output_hint(out, "next:", "tags", NULL, "--log", log, "");
         output_set(out, "logged", json_integer((json_int_t)seen->logged));
         return;

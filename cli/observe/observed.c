@@ -67,9 +67,9 @@ void observed_summary(struct output *out, const struct observed *o)
     char of_mean[48], of_time[48], of_gap[48];
     double mean_ns = in_time(mean, o->hz, &unit), longest = in_time((double)s->longest_gap, o->hz, &gap_unit);
     output_line(out, "%s", "");
-    output_line(out, "%" PRIu64 " sample%s in %.3f s, one every %s cycles (%s %s)%s", s->samples,
-                plural((double)s->samples), (double)total / o->hz, figures(mean, 4, of_mean),
-                figures(mean_ns, 3, of_time), unit,
+    output_line(out, "%s sample%s in %.3f s, one every %s cycles (%s %s)%s",
+                thousands((double)s->samples).text, plural((double)s->samples), (double)total / o->hz,
+                figures(mean, 4, of_mean), figures(mean_ns, 3, of_time), unit,
                 o->timed_each ? "" : "; only the tag is read, the clock when it changes");
     if (o->asked_cycles)
         output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
@@ -322,8 +322,8 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned s
         n += bins[b];
     histogram_json(out, o, series, bins, n, &moments);
     output_line(out, "%s", "");
-    output_line(out, "%s%s: %.0f interval%s, mean %s, std dev %s", series_title(o, series).text, under, n,
-                plural(n), figure(moments.mean * scale, 4).text,
+    output_line(out, "%s%s: %s interval%s, mean %s, std dev %s", series_title(o, series).text, under,
+                thousands(n).text, plural(n), figure(moments.mean * scale, 4).text,
                 figure(cs_dte_moments_deviation(&moments) * scale, 3).text);
     struct histogram_row rows[24];
     unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);

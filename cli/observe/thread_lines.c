@@ -108,16 +108,16 @@ static void put_legend(struct output *out, const struct cs_time_lines *l)
 static void put_remarks(struct output *out, const struct cs_time_lines *l)
 {
     if (l->omitted)
-        output_note(out, "%llu less busy thread%s left out%s", (unsigned long long)l->omitted,
+        output_note(out, "%s less busy thread%s left out%s", thousands((double)l->omitted).text,
                     l->omitted == 1 ? " is" : "s are", l->n < LINES_MAX ? ": --threads 0 shows them" : "");
     if (l->cut)
         output_note(out,
-                    "%llu kept waits of at most %s ms are not in it: between those that are, running is "
+                    "%s kept waits of at most %s ms are not in it: between those that are, running is "
                     "spread evenly",
-                    (unsigned long long)l->cut, figure((double)l->shortest_ns * 1e-6, 3).text);
+                    thousands((double)l->cut).text, figure((double)l->shortest_ns * 1e-6, 3).text);
     if (l->cut_threads)
-        output_note(out, "%llu threads more than a recording keeps are not in it",
-                    (unsigned long long)l->cut_threads);
+        output_note(out, "%s threads more than a recording keeps are not in it",
+                    thousands((double)l->cut_threads).text);
 }
 
 static int print(const struct parsed *args, const struct cs_time_lines *l)
@@ -139,8 +139,8 @@ static int print(const struct parsed *args, const struct cs_time_lines *l)
     };
     struct output *out = output_open(args);
     size_t n = l->n + l->omitted + l->cut_threads;
-    output_line(out, "%zu thread%s over %s s; a letter is what a thread did for most of %s ms", n,
-                plural((double)n), figures((double)l->whole_ns * 1e-9, 3, text[0]),
+    output_line(out, "%s thread%s over %s s; a letter is what a thread did for most of %s ms",
+                thousands((double)n).text, plural((double)n), figures((double)l->whole_ns * 1e-9, 3, text[0]),
                 figures(bucket_ms, 3, text[1]));
     output_line(out, "%s", "");
     json_t *states = json_array();

@@ -23,7 +23,7 @@
  *     static const struct column columns[] = {
  *         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
  *         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
- *         {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT},
+ *         {.key = "procedure", .head = "function", .kind = COLUMN_TEXT},
  *     };
  *     struct table *rows = output_table(out, "rows", columns, 3);
  *     table_limit(rows, 10, "--top 0 shows all");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table as text. Every column is as wide as its widest cell. If that is too wide, columns shrink in the order of
  * fit(). Widths are in characters. */
+#include "cli/command/figures.h"
 #include "cli/output/memory.h"
 #include "cli/output/table_internal.h"
 #include "cli/output/wrap.h"
@@ -20,19 +21,6 @@
 #define COLOUR_HOTTEST "\033[1;31m"
 #define COLOUR_HOT "\033[33m"
 
-static void group_thousands(char *to, size_t size, uint64_t n)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
-    size_t used = 0;
-    for (int i = 0; i < length && used + 2 < size; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            to[used++] = ',';
-        to[used++] = digits[i];
-    }
-    to[used] = '\0';
-}
-
 static int digits_of(const struct column *k)
 {
     return k->kind == COLUMN_SHARE ? 1 : k->digits == 0 ? 2 : k->digits < 0 ? 0 : k->digits;
@@ -50,7 +38,7 @@ static const char *cell_text(const struct column *k, const struct cell *c, char 
         if (k->kind == COLUMN_HEX)
             snprintf(buffer, 64, "%" PRIx64, c->count);
         else
-            group_thousands(buffer, 64, c->count);
+            snprintf(buffer, 64, "%s", thousands((double)c->count).text);
         return buffer;
     case NUMBER:
         snprintf(buffer, 64, "%.*f", digits_of(k), c->number);

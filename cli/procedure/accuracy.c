@@ -18,7 +18,7 @@ enum { EQUAL, NAIVE, AVERAGE, DCPI, PATHS, RAW, UNTIMED, FINAL, FITTED, REDRAWN,
 
 static struct score scores[N_SCORES] = {
     [EQUAL] = {.name = "equal",
-               .what = "every block of a procedure equally often",
+               .what = "every block of a function equally often",
                .method = CS_FREQUENCY_EQUAL},
     [NAIVE] = {.name = "naive",
                .what = "an instruction as often as it was sampled",
@@ -115,8 +115,8 @@ static void print_causes(struct output *out, const double noise[3])
         [BIAS] =
             {"bias",
              "the rest: a group that runs fewer instructions in a unit of time has more bursts (fitted)"},
-        [RELATIVE] = {"all of it", "each procedure scaled by one constant"},
-        [SCALE] = {"scale", "procedures to one another, on top: one constant for the program"},
+        [RELATIVE] = {"all of it", "each function scaled by one constant"},
+        [SCALE] = {"scale", "functions to one another, on top: one constant for the program"},
     };
     struct table *table = output_table(out, "causes", columns, sizeof columns / sizeof *columns);
     const struct cs_accuracy_errors *e = &scores[FINAL].insns, *program = &scores[FINAL].program_insns;
@@ -192,7 +192,7 @@ static void print_worst(struct output *out, const struct score *s)
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "bad", .head = "off by > 15 %", .kind = COLUMN_COUNT},
         {.key = "observed", .head = "edges seen", .kind = COLUMN_COUNT},
-        {.key = "procedure", .head = "procedure", .elastic = true},
+        {.key = "procedure", .head = "function", .elastic = true},
         {.key = "reason", .head = "reason", .elastic = true, .wraps = true},
     };
     char name[512];
@@ -249,8 +249,9 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
                      const struct cs_edge_flow *t, double samples, const char *model, const double noise[3])
 {
     struct output *out = output_open(args);
-    output_line(out, "%s: %.0f sample%s, %.0f edge%s seen in %u burst%s", image_name(&image->image), samples,
-                plural(samples), t->total_count, plural(t->total_count), t->n_bursts, plural(t->n_bursts));
+    output_line(out, "%s: %s sample%s, %s edge%s seen in %s burst%s", image_name(&image->image),
+                thousands(samples).text, plural(samples), thousands(t->total_count).text,
+                plural(t->total_count), thousands(t->n_bursts).text, plural(t->n_bursts));
     output_line(out, "%s", "");
     print_methods(out);
     output_line(out, "%s", "");
@@ -263,7 +264,7 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
     print_worst(out, &scores[FINAL]);
     output_note(
         out,
-        "Instructions are weighted by samples, edges by true executions. Each procedure is scaled by one "
+        "Instructions are weighted by samples, edges by true executions. Each function is scaled by one "
         "constant; \"program\" has one constant for the whole image, as a counter of instructions "
         "would give it. \"fitted\" and \"redrawn\" know the truth: they tell what the error is made "
         "of. Static cycles are those of %s.",
@@ -415,7 +416,7 @@ const struct command command_accuracy = {
         "of the same binary and input. Prints the share of samples whose instruction's estimate is within 5, "
         "10 and 15 % of the exact count (DCPI's figure 8). The same follows for edge executions (figure 9), "
         "for the estimate that reports use and for simpler ones. Then come the parts of its error, how "
-        "reliable the confidence is, and the worst procedures.",
+        "reliable the confidence is, and the worst functions.",
     .options = options,
     .run = run,
 };

@@ -94,7 +94,7 @@ int accuracy_score(struct score *s, const struct accuracy_subject *subject,
     const struct cs_truth *truth = subject->truth;
     struct judged *judged = calloc(subject->n + 1, sizeof *judged);
     s->procedures = calloc(subject->n + 1, sizeof *s->procedures);
-    int rc = judged && s->procedures ? 0 : cs_fail(err, ENOMEM, "no memory for %zu procedures", subject->n);
+    int rc = judged && s->procedures ? 0 : cs_fail(err, ENOMEM, "no memory for %zu functions", subject->n);
     for (size_t i = 0; rc == 0 && i < subject->n; i++) {
         const struct cs_cfg *cfg = subject->cfgs[i];
         struct cs_frequency f;
@@ -188,7 +188,7 @@ int accuracy_subject_open(struct accuracy_subject *subject, struct analysed_imag
     size_t n = cs_image_procedures(ev->code);
     *subject = (struct accuracy_subject){.truth = truth, .cfgs = calloc(n + 1, sizeof(*subject->cfgs))};
     if (!subject->cfgs)
-        return cs_fail(err, ENOMEM, "no memory for %zu procedures", n);
+        return cs_fail(err, ENOMEM, "no memory for %zu functions", n);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct cs_image_procedure *p = cs_image_procedure_nth(ev->code, i);
@@ -210,7 +210,7 @@ int accuracy_subject_schedule(struct accuracy_subject *subject, struct analysed_
 {
     struct cs_schedule_block_cycles *cycles = calloc(subject->n + 1, sizeof *cycles);
     if (!cycles)
-        return cs_fail(err, ENOMEM, "no memory for %zu procedures", subject->n);
+        return cs_fail(err, ENOMEM, "no memory for %zu functions", subject->n);
     int rc = cs_schedule_block_cycles(ev->code, subject->cfgs, subject->n, samples_within, &ev->found.input,
                                       scheduler, cycles, err);
     if (rc < 0)

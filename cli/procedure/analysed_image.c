@@ -58,7 +58,7 @@ static int no_such(struct profile *profile, const char *name, struct cs_error *e
     int rc = profile_sum(profile, BY_PROCEDURE, &rows, err);
     if (rc < 0)
         return rc;
-    rc = cs_fail(err, ENOENT, "no image of this store has a procedure %s: cyclescope prof lists them%s", name,
+    rc = cs_fail(err, ENOENT, "no image of this store has a function %s: cyclescope prof lists them%s", name,
                  procedure_meant(&rows, name).text);
     profile_rows_fini(&rows);
     return rc;

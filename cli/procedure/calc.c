@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
+#include "cli/command/figures.h"
 #include "cli/procedure/accesses.h"
 #include "cli/profile/ask_debuginfod.h"
 #include "store/base/cache.h"
@@ -80,12 +81,11 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
         return cs_fail(err, ENOENT, "%s", into.sentence);
     if (!s->row && name)
         return cs_fail(err, 2,
-                       "no samples in a procedure \"%s\": cyclescope prof lists those that have some%s", name,
+                       "no samples in a function \"%s\": cyclescope prof lists those that have some%s", name,
                        procedure_meant(&s->rows, name).text);
     if (!s->row)
         return cs_fail(
-            err, 2,
-            "no samples in any procedure whose instructions are at hand: there is nothing to explain");
+            err, 2, "no samples in any function whose instructions are at hand: there is nothing to explain");
     const struct cs_store_image *image = &s->row->image->image;
     rc = cs_image_open(image, s->profile.store, &s->code, err);
     if (rc)
@@ -122,7 +122,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
         known.executions = *end == '=' ? strtod(end + 1, &end) : -1;
         if (*end || !(known.executions > 0) || cs_image_procedure_at(s->code, known.offset) != procedure)
             return cs_fail(err, 22,
-                           "--counted %s: give an address of this procedure, \"=\", and how often it ran",
+                           "--counted %s: give an address of this function, \"=\", and how often it ran",
                            counted);
     }
     return cs_cycle_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
@@ -149,9 +149,9 @@ static void print_head(struct output *out, const struct subject *s)
     const struct cs_cycle_account *a = s->account;
     char name[1024];
     uint64_t total = s->rows.total[s->profile.main_event];
-    output_line(out, "%s in %s: %" PRIu64 " sample%s of %s, %.1f %% of all",
+    output_line(out, "%s in %s: %s sample%s of %s, %.1f %% of all",
                 cs_image_demangle(a->procedure->name, name, sizeof name), image_name(&s->row->image->image),
-                a->samples, plural((double)a->samples), s->evidence->event,
+                thousands((double)a->samples).text, plural((double)a->samples), s->evidence->event,
                 total ? 100.0 * (double)a->samples / (double)total : 0.0);
     output_line(out, "%s", "");
 }
@@ -162,10 +162,10 @@ static void print_legend(struct output *out, const struct subject *s)
     const struct cs_machine *m = &s->evidence->machine;
     const struct cs_cycle_account *a = s->account;
     output_line(out, "%s", "");
-    output_line(out, "CPI: cycles per instruction; the core runs at %.2f GHz%s, %.0f cycles per sample.",
+    output_line(out, "CPI: cycles per instruction; the core runs at %.2f GHz%s, %s cycles per sample.",
                 m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured here, not when it was recorded)",
-                s->evidence->cycles_a_sample);
+                thousands(s->evidence->cycles_a_sample).text);
     output_line(out, "M: cycles of an instruction without dynamic stalls, by the model %s.",
                 cs_scheduler_name(s->scheduler));
     output_line(out, "%s",
@@ -222,7 +222,7 @@ static int run(const struct parsed *args)
     struct subject s = {0};
     struct cs_error err = {0};
     if (operand_count(args) > 1)
-        return usage_error("give one procedure, or none for the hottest");
+        return usage_error("give one function, or none for the hottest");
     if (open_subject(args, &s, &err)) {
         close_subject(&s);
         return failed(&err);
@@ -277,16 +277,16 @@ static const struct option_entry options[] = {
 extern const struct command command_calc;
 const struct command command_calc = {
     "calc",
-    "[PROCEDURE]",
-    "why a procedure was slow: cycles, static and dynamic stalls and their causes",
-    "Lists the procedure's blocks with best-case and actual cycles. Above each instruction that stalls are "
+    "[FUNCTION]",
+    "why a function was slow: cycles, static and dynamic stalls and their causes",
+    "Lists the function's blocks with best-case and actual cycles. Above each instruction that stalls are "
     "the "
     "possible causes, with the cycles that each may have cost. Samples are attributed to the instruction "
     "that took "
     "the time. Evidence from bursts confirms a cause or rules it out. Where two causes remain possible, both "
     "are "
     "named with their bounds.\n\n"
-    "Without PROCEDURE, calc takes the hottest one.",
+    "Without FUNCTION, calc takes the hottest one.",
     options,
     run,
 };

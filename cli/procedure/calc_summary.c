@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of causes (dcpi-1997 figure 4), and the sentence that names the largest cause. */
+#include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 
 #include <inttypes.h>
@@ -64,8 +65,8 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     if (!(s->total > 0))
         return;
     if (s->actual_cycles > 0)
-        output_line(out, "Best case %.0f of %.0f sample%s%s", s->best_cycles, s->actual_cycles,
-                    plural(s->actual_cycles),
+        output_line(out, "Best case %s of %s sample%s%s", thousands(s->best_cycles).text,
+                    thousands(s->actual_cycles).text, plural(s->actual_cycles),
                     s->best_cycles < 0.995 * s->actual_cycles ? " (the rest is dynamic stall)" : "");
     double best, actual = summary_cpi(s, &best);
     if (isfinite(actual))
@@ -298,7 +299,7 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(body, sizeof body, sentences[c->cause], where);
 #pragma GCC diagnostic pop
-    snprintf(text, size, "%.1f %% of this procedure %s%s%s", 100 * c->share, body, *c->reason ? " " : "",
+    snprintf(text, size, "%.1f %% of this function %s%s%s", 100 * c->share, body, *c->reason ? " " : "",
              c->reason);
 }
 

@@ -207,7 +207,7 @@ static int audit(const struct parsed *args)
 {
     static const struct column columns[] = {
         {.key = "image", .head = "image", .elastic = true},
-        {.key = "procedures", .head = "procedures", .kind = COLUMN_COUNT},
+        {.key = "procedures", .head = "functions", .kind = COLUMN_COUNT},
         {.key = "instructions", .head = "instructions", .kind = COLUMN_COUNT},
         {.key = "undecoded", .head = "undecoded bytes", .kind = COLUMN_COUNT},
         {.key = "blocks", .head = "blocks", .kind = COLUMN_COUNT},
@@ -262,7 +262,7 @@ static int open_in_file(struct view *v, const char *path, const char *name, stru
         return rc;
     v->ev.found.input.image = UINT32_MAX;
     v->procedure = cs_image_procedure_named(v->ev.code, name, 0, NULL);
-    return v->procedure ? 0 : cs_fail(err, ENOENT, "%s has no procedure %s", path, name);
+    return v->procedure ? 0 : cs_fail(err, ENOENT, "%s has no function %s", path, name);
 }
 
 static int run(const struct parsed *args)
@@ -276,7 +276,7 @@ static int run(const struct parsed *args)
     if (option_given(args, "audit"))
         return operand_count(args) ? audit(args) : usage_error("--audit needs FILES");
     if (operand_count(args) != 1)
-        return usage_error("needs a PROCEDURE");
+        return usage_error("needs a FUNCTION");
     struct profile_filter filter = {
         .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     if (file)
@@ -306,7 +306,7 @@ static const struct option_entry options[] = {
     {"svg", 0, NULL, "a picture (needs graphviz's library)"},
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},
-    {"file", 0, "FILE", "the procedure of an executable, without a profile"},
+    {"file", 0, "FILE", "the function of an executable, without a profile"},
     {"audit", 0, NULL,
      "operands are executables: report how much of them decodes and which jumps are resolved"},
     OPTION_STORE,
@@ -315,10 +315,10 @@ static const struct option_entry options[] = {
 
 const struct command command_cfg = {
     .name = "cfg",
-    .operands = "PROCEDURE",
-    .summary = "the control-flow graph of a procedure, with samples and execution counts",
-    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. Blocks of the same class always run equally "
-               "often. Cold parts that the compiler moved away are shown with their procedure.",
+    .operands = "FUNCTION",
+    .summary = "the control-flow graph of a function, with samples and execution counts",
+    .details = "FUNCTION is a name, IMAGE:NAME, or 0xADDRESS. Blocks of the same class always run equally "
+               "often. Cold parts that the compiler moved away are shown with their function.",
     .options = options,
     .run = run,
 };

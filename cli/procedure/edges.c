@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* edges: the edge profile of a procedure. For every transfer of control between its blocks: how often bursts saw it, its estimated execution count, the confidence. (dcpi-1997 section 7) */
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "image/isa/decode.h"
@@ -92,15 +93,15 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
         lines[e] = (struct line){e, f->edge[e]};
     qsort(lines, cfg->n_edges, sizeof *lines, hottest_first);
     struct output *out = output_open(args);
-    output_line(out, "%s in %s: %u block%s, %u edge%s, %.0f edge%s seen%s",
+    output_line(out, "%s in %s: %u block%s, %u edge%s, %s edge%s seen%s",
                 cs_image_demangle(cfg->procedure->name, name, sizeof name),
                 ev->image ? image_name(&ev->image->image) : cs_image_path(ev->code), cfg->n_blocks,
-                plural(cfg->n_blocks), cfg->n_edges, plural(cfg->n_edges), f->observed, plural(f->observed),
-                cfg->missing ? "; an indirect jump is known by observation only" : "");
+                plural(cfg->n_blocks), cfg->n_edges, plural(cfg->n_edges), thousands(f->observed).text,
+                plural(f->observed), cfg->missing ? "; an indirect jump is known by observation only" : "");
     if (f->from_samples)
         output_note(
             out,
-            "No burst and no branch record saw this procedure: the execution counts come only from samples "
+            "No burst and no branch record saw this function: the execution counts come only from samples "
             "and are worth little (record --bursts sees branches).");
     else if (ev->found.input.flow->from_paths)
         output_note(
@@ -151,7 +152,7 @@ static int run(const struct parsed *args)
     struct cs_cfg *cfg = NULL;
     struct cs_frequency f = {0};
     if (operand_count(args) != 1)
-        return usage_error("needs a PROCEDURE");
+        return usage_error("needs a FUNCTION");
     struct profile_filter filter = {
         .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
     int rc = profile_open(&profile, store_location(args), &filter, &err);
@@ -178,11 +179,11 @@ static const struct option_entry options[] = {
 
 const struct command command_edges = {
     .name = "edges",
-    .operands = "PROCEDURE",
-    .summary = "the edge profile of a procedure: which way its branches go, how often",
-    .details = "PROCEDURE is a name, IMAGE:NAME, or 0xADDRESS. The evidence comes from bursts (record "
+    .operands = "FUNCTION",
+    .summary = "the edge profile of a function: which way its branches go, how often",
+    .details = "FUNCTION is a name, IMAGE:NAME, or 0xADDRESS. The evidence comes from bursts (record "
                "--bursts) and branch records of imported files. The estimate corrects for bursts starting "
-               "more often in slow code. ± is one standard error, relative to the procedure.",
+               "more often in slow code. ± is one standard error, relative to the function.",
     .options = options,
     .run = run,
 };

@@ -69,7 +69,7 @@ int finish_ahead_open(struct finish_ahead **out, struct cs_cycle_account_begun *
     if (!f || !f->begun) {
         free(f);
         *out = NULL;
-        return cs_fail(err, ENOMEM, "no memory to explain %zu procedures", n);
+        return cs_fail(err, ENOMEM, "no memory to explain %zu functions", n);
     }
     memcpy(f->begun, begun, n * sizeof(*f->begun));
     f->n = n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list: source with samples, or instructions where there is no source. After dcpilist and gprof's annotated
  * listing (sprof-1998 section 3): the lines, then the top lines, then a summary. */
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
@@ -215,19 +216,18 @@ static void summarise(struct output *out, const struct listing *l)
         line_row(table, l, top[i].line);
     free(top);
     output_line(out, "%s", "");
-    output_line(out,
-                "%zu line%s with code, %zu of them with samples (%.1f %%); %" PRIu64 " sample%s, %.1f a line",
+    output_line(out, "%zu line%s with code, %zu of them with samples (%.1f %%); %s sample%s, %.1f a line",
                 n_code, plural((double)n_code), n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0,
-                a->total[event], plural((double)a->total[event]),
+                thousands((double)a->total[event]).text, plural((double)a->total[event]),
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
     if (l->e.edges_seen > 0)
         output_line(
             out,
-            "%zu line%s ran (%.1f %%), %.0f execution%s, %.1f a line: relative numbers, estimated from %.0f "
+            "%zu line%s ran (%.1f %%), %s execution%s, %.1f a line: relative numbers, estimated from %s "
             "edge%s that we followed",
-            n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0, executions,
-            plural(executions), n_code ? executions / (double)n_code : 0.0, l->e.edges_seen,
-            plural(l->e.edges_seen));
+            n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0,
+            thousands(executions).text, plural(executions), n_code ? executions / (double)n_code : 0.0,
+            thousands(l->e.edges_seen).text, plural(l->e.edges_seen));
     else
         output_line(out, "how often lines ran is not known: %s", more_evidence(l->profile.store));
     output_set(out, "summary",
@@ -245,11 +245,12 @@ static int report(const struct parsed *args, struct listing *l)
     if (a->name)
         cs_image_demangle(a->name, name, sizeof name);
     const char *event = l->profile.events[l->profile.main_event].name;
-    output_line(out, "%s%s%s, %s: %" PRIu64 " sample%s of %s", name, a->name && a->file ? ", " : "",
-                a->file ? a->file : "", a->image->image.path, a->total[l->profile.main_event],
+    output_line(out, "%s%s%s, %s: %s sample%s of %s", name, a->name && a->file ? ", " : "",
+                a->file ? a->file : "", a->image->image.path,
+                thousands((double)a->total[l->profile.main_event]).text,
                 plural((double)a->total[l->profile.main_event]), event);
     if (a->in_all)
-        output_line(out, "%" PRIu64 " with what it called, which total %% is of", a->in_all);
+        output_line(out, "%s with what it called, which total %% is of", thousands((double)a->in_all).text);
     output_set(out, "total", a->in_all ? json_integer((json_int_t)a->in_all) : json_null());
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));
@@ -316,9 +317,8 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
     if (rc < 0)
         return rc;
     if (!l->row && !name)
-        return cs_fail(
-            err, ENOENT,
-            "no samples in any procedure whose instructions are at hand: there is nothing to list");
+        return cs_fail(err, ENOENT,
+                       "no samples in any function whose instructions are at hand: there is nothing to list");
     if (!l->row)
         rc = annotate_file(&l->profile, name, root, &l->a, err);
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
@@ -336,7 +336,7 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
 static int run(const struct parsed *args)
 {
     if (operand_count(args) > 1)
-        return usage_error("%s: expected one procedure or source file", operand(args, 1));
+        return usage_error("%s: expected one function or source file", operand(args, 1));
     struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
                                     option(args, "event")};
     struct listing l = {.code = NULL};
@@ -370,10 +370,10 @@ static const struct option_entry options[] = {
 extern const struct command command_list;
 const struct command command_list = {
     "list",
-    "[PROCEDURE|FILE]",
+    "[FUNCTION|FILE]",
     "source lines or instructions with samples and execution counts, top lines, a summary",
-    "Without an operand it takes the procedure with most samples. Samples of code that was inlined into a "
-    "procedure count at the line that called it. In the listing of a FILE they count at the line they came "
+    "Without an operand it takes the function with most samples. Samples of code that was inlined into a "
+    "function count at the line that called it. In the listing of a FILE they count at the line they came "
     "from.\n"
     "\n"
     "Without source the listing shows instructions. A sampled instruction is the successor of the one that "

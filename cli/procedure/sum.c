@@ -232,7 +232,7 @@ static int take_images(struct sum_work *w, const size_t *first, size_t n, struct
     uint64_t done = 0;
     size_t begun = 0;
     int rc = 0;
-    progress_init(&bar, "explaining", "procedures", w->n_explained);
+    progress_init(&bar, "explaining", "functions", w->n_explained);
     for (size_t i = 0; i < n && rc == 0; i++) {
         for (; begun < n && begun <= i + IMAGES_AHEAD && rc == 0; begun++)
             rc = begin_image(w, first[begun], &opened[begun % (IMAGES_AHEAD + 1)], err);
@@ -330,7 +330,7 @@ static int run(const struct parsed *args)
     struct sum_tally t = {0}, other = {0};
     const char *against = option(args, "beside");
     if (operand_count(args) > 0)
-        return usage_error("sum takes no operand; calc explains one procedure");
+        return usage_error("sum takes no operand; calc explains one function");
     int rc = tally(args, option(args, "epoch"), &t, &err);
     if (rc == 0 && against)
         rc = tally(args, against, &other, &err);
@@ -338,13 +338,13 @@ static int run(const struct parsed *args)
         struct output *out = output_open(args);
         if (against && (t.n_blind || other.n_blind))
             output_note(out,
-                        "No burst saw %u procedure%s of this recording and %u of the other. Where bursts saw "
+                        "No burst saw %u function%s of this recording and %u of the other. Where bursts saw "
                         "only one of them, "
                         "that by itself can make causes differ.",
                         t.n_blind, plural(t.n_blind), other.n_blind);
         if (against && (t.n_thin || other.n_thin))
             output_note(out,
-                        "Too few bursts saw %u of %u procedure%s of this recording and %u of %u of the other "
+                        "Too few bursts saw %u of %u function%s of this recording and %u of %u of the other "
                         "to name a cause. A difference in causes may come from that.",
                         t.n_thin, t.n_procedures, plural(t.n_procedures), other.n_thin, other.n_procedures);
         if (against) {
@@ -379,7 +379,7 @@ const struct command command_sum = {
     "sum",
     "",
     "where all cycles of a program went, by cause",
-    "Explains every procedure that has samples as calc does, and adds up each dynamic and static cause with "
+    "Explains every function that has samples as calc does, and adds up each dynamic and static cause with "
     "its range, unexplained stalls and execution. The rows add up to all samples explained.",
     options,
     run,

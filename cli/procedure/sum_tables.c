@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/sum_tables.h"
+#include "cli/command/figures.h"
 
 #include <math.h>
 
@@ -12,11 +13,12 @@ static void print_rest(struct output *out, const struct sum_tally *t)
         {"in the kernel", "kernel", t->kernel},
         {"that could not be placed", "unknown", t->unknown},
         {"in code without bytes or names", "opaque", t->opaque},
-        {"in procedures with few samples", "small", t->small},
+        {"in functions with few samples", "small", t->small},
     };
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
         if (rest[i].samples > 0)
-            output_line(out, "and %.0f sample%s %s", rest[i].samples, plural(rest[i].samples), rest[i].what);
+            output_line(out, "and %s sample%s %s", thousands(rest[i].samples).text, plural(rest[i].samples),
+                        rest[i].what);
         output_set(out, rest[i].key, json_real(rest[i].samples));
     }
 }
@@ -30,7 +32,7 @@ static void print_hot(struct output *out, const struct sum_tally *t)
         {.key = "actual_cpi", .head = "CPI", .kind = COLUMN_NUMBER, .digits = 2},
         {.key = "first", .head = "largest cause", .kind = COLUMN_TEXT},
         {.key = "first_percent", .head = "its %", .kind = COLUMN_SHARE},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "sentence", .kind = COLUMN_TEXT},
     };
@@ -60,27 +62,27 @@ static void print_notes(struct output *out, const struct sum_tally *t)
     if (t->n_blind)
         output_note(
             out,
-            "No burst saw %u of %u procedure%s: only the instructions themselves rule causes out there "
+            "No burst saw %u of %u function%s: only the instructions themselves rule causes out there "
             "(%s)",
             t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
     if (t->n_thin)
         output_note(out,
-                    "Too few bursts saw %u of %u procedure%s to name a cause. Record longer, or with "
-                    "a higher --burst-rate; calc PROCEDURE says how much.",
+                    "Too few bursts saw %u of %u function%s to name a cause. Record longer, or with "
+                    "a higher --burst-rate; calc FUNCTION says how much.",
                     t->n_thin, t->n_procedures, plural(t->n_procedures));
 }
 
 void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t)
 {
-    output_line(out, "%u procedure%s, %.0f sample%s explained", t->n_procedures, plural(t->n_procedures),
-                t->all.total, plural(t->all.total));
+    output_line(out, "%s function%s, %s sample%s explained", thousands(t->n_procedures).text,
+                plural(t->n_procedures), thousands(t->all.total).text, plural(t->all.total));
     print_rest(out, t);
     summary_print(out, &t->all, option_given(args, "all"));
     output_line(out, "%s", "");
     if (t->n_hot || output_form(out) != OUTPUT_TEXT)
         print_hot(out, t);
     else
-        output_note(out, "No procedure has both enough samples and readable code: there is nothing to add up "
+        output_note(out, "No function has both enough samples and readable code: there is nothing to add up "
                          "(cyclescope prof shows all samples)");
     print_notes(out, t);
     if (t->n_hot)

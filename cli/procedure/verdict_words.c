@@ -60,13 +60,13 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     if (v->obscure && v->bursts >= 2) {
         snprintf(
             text, size,
-            "No cause named: %.0f %% of this procedure's time has no known cause. The largest known one, %s, "
+            "No cause named: %.0f %% of this function's time has no known cause. The largest known one, %s, "
             "has %.0f %%",
             100 * v->first_share, words_of(v->named), 100 * v->named_share);
         return;
     }
     if (v->slight && v->bursts >= 2) {
-        snprintf(text, size, "No cause named: each has less than %.0f %% of this procedure's time",
+        snprintf(text, size, "No cause named: each has less than %.0f %% of this function's time",
                  100 * CS_MODEL_VERDICT_LEAST);
         return;
     }

@@ -183,7 +183,7 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
     *out = (struct annotation){.image = row->image, .n_events = profile->n_events};
     const struct cs_image_procedure *procedure = cs_image_procedure_at(code, row->start);
     if (!procedure)
-        return cs_fail(err, ENOENT, "%s has no procedure at 0x%llx any more: was the file replaced?",
+        return cs_fail(err, ENOENT, "%s has no function at 0x%llx any more: was the file replaced?",
                        row->image->image.path, (unsigned long long)row->start);
     snprintf(out->trouble, sizeof out->trouble, "%s", cs_image_trouble(code));
     out->name = strdup(procedure->name);
@@ -255,7 +255,7 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
         rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", name);
     else if (!out->file)
         rc = cs_fail(err, ENOENT,
-                     "no samples fell on %s: it is neither a procedure nor a source file of this profile%s",
+                     "no samples fell on %s: it is neither a function nor a source file of this profile%s",
                      name, cs_did_you_mean(&meant).text);
     else
         source_read(&out->source, out->file, source_root);

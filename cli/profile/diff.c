@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff: two profiles of the same program, by procedure, line or image, with the significance of each
  * difference. */
+#include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/output/output.h"
 #include "cli/profile/diff_waits.h"
@@ -21,7 +22,7 @@ static const struct column *columns_for(const struct comparison *c, const char *
         {.key = "change", .head = "B - A", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "ratio", .head = "B / A", .kind = COLUMN_NUMBER},
         {.key = "significant", .head = "real?", .kind = COLUMN_TEXT},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "line", .head = NULL, .kind = COLUMN_TEXT, .elastic = true, .keep_end = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "samples_a", .kind = COLUMN_NUMBER},
@@ -31,7 +32,7 @@ static const struct column *columns_for(const struct comparison *c, const char *
     columns[0].head = c->shares ? "A %" : c->time ? "A s" : "A";
     columns[1].head = c->shares ? "B %" : c->time ? "B s" : "B";
     bool threads = strcmp(by, "thread") == 0;
-    columns[5].head = threads ? "thread" : strcmp(by, "image") == 0 ? NULL : "procedure";
+    columns[5].head = threads ? "thread" : strcmp(by, "image") == 0 ? NULL : "function";
     columns[7].head = threads ? NULL : "image";
     columns[6].head = strcmp(by, "line") == 0 ? "source line" : NULL;
     return columns;
@@ -44,9 +45,10 @@ static void describe(struct output *out, const struct runs *runs, const struct c
         for (size_t r = 0; r < runs->n_runs; r++)
             if (runs->run[r].set == s)
                 name = runs->run[r].name;
-        output_line(out, "%c: %s%s, %.0f run%s, %.0f sample%s of %s", s ? 'B' : 'A', name,
+        output_line(out, "%c: %s%s, %.0f run%s, %s sample%s of %s", s ? 'B' : 'A', name,
                     c->side[s].runs > 1 ? " (and before)" : "", c->side[s].runs,
-                    c->side[s].runs > 1 ? "s" : "", c->side[s].total, plural(c->side[s].total), runs->event);
+                    c->side[s].runs > 1 ? "s" : "", thousands(c->side[s].total).text,
+                    plural(c->side[s].total), runs->event);
     }
     output_line(out, "%s", "");
     json_t *sides = json_array();
@@ -114,7 +116,7 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     double scale = c->time && strcmp(runs->unit, "ns") == 0 ? 1e-9 : 1;
     if (c->time && scale == 1 && text)
         output_line(out, "costs in %s", *runs->unit ? runs->unit : "events");
-    const char *by = option_given(args, "by") ? option(args, "by") : "procedure";
+    const char *by = option_given(args, "by") ? option(args, "by") : "function";
     struct table *table = NULL;
     if (!text || all || c->n_significant) {
         table = output_table(out, "rows", columns_for(c, by), 11);
@@ -146,13 +148,13 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
     if (c->common_factor != 1)
         output_note(
             out,
-            "All procedures together take %.1f %% %s in B: taken for the machine's and removed from B / A.",
+            "All functions together take %.1f %% %s in B: taken for the machine's and removed from B / A.",
             100 * fabs(c->common_factor - 1), c->common_factor > 1 ? "more" : "less");
     output_note(out, "%zu of %zu differ significantly (false discovery rate below 1 %%, change above %g %%).",
                 c->n_significant, c->n, c->least);
     describe_total(out, c, scale);
     int verdict = fail_above(args, out, c);
-    if (slow && strcmp(by, "procedure") == 0 && !option_given(args, "epoch-b"))
+    if (slow && strcmp(by, "function") == 0 && !option_given(args, "epoch-b"))
         output_hint(out, "next:", "calc", slow, "--store",
                     operand_count(args) ? operand(args, 1) : option(args, "store"),
                     "      (why it takes its time in B)");
@@ -162,11 +164,8 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
 
 static int run(const struct parsed *args)
 {
-    static const char *const names[] = {[BY_IMAGE] = "image",
-                                        [BY_PROCEDURE] = "procedure",
-                                        [BY_LINE] = "line",
-                                        [BY_PROCESS] = "thread",
-                                        NULL};
+    static const char *const names[] = {
+        [BY_IMAGE] = "image", [BY_PROCEDURE] = "function", [BY_LINE] = "line", [BY_PROCESS] = "thread", NULL};
     const bool waits = option_given(args, "waits");
     enum profile_by by = waits ? BY_PROCEDURE : option_choice(args, "by", names, BY_PROCEDURE);
     int n = operand_count(args);
@@ -183,7 +182,7 @@ static int run(const struct parsed *args)
     }
     struct runs runs = {.totals = option_given(args, "total")};
     if (runs.totals && by != BY_PROCEDURE)
-        return usage_error("--total is of procedures: it doesn't go with --by %s", option(args, "by"));
+        return usage_error("--total is of functions: it doesn't go with --by %s", option(args, "by"));
     struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_BY_RUNS, 0, 1000),
                            .shares = option_given(args, "shares")};
     struct cs_error err = {0};
@@ -211,7 +210,7 @@ static const struct option_entry options[] = {
     OPTION_TOP,
     OPTION_ALL,
     OPTION_WAITS,
-    {"total", 0, NULL, "compare the total cost of procedures, callees included (needs call chains)"},
+    {"total", 0, NULL, "compare the total cost of functions, callees included (needs call chains)"},
     {"shares", 0, NULL,
      "compare shares of the samples instead of cost per run (for recordings of different lengths)"},
     {"least-change", 0, "PERCENT", "smaller changes are never called real (1; 5 if a side has only one run)"},
@@ -231,14 +230,14 @@ const struct command command_diff = {
     "[A B]",
     "two profiles of the same program: what changed, and what is only noise",
     "Without operands it compares the last two recordings of the store. A and B are stores; every recording "
-    "in them is a run. Procedures match by image name and symbol, also across rebuilt binaries. Costs are "
+    "in them is a run. Functions match by image name and symbol, also across rebuilt binaries. Costs are "
     "per run, in seconds or cycles.\n"
     "\n"
     "A change is real if its false discovery rate is below 1 % and it is larger than --least-change. The "
     "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "
     "side the total is compared, too. --fail-above is for pipelines.\n"
     "\n"
-    "--by takes procedure, image, line or thread (or another label of record --label). --all also shows the "
+    "--by takes function, image, line or thread (or another label of record --label). --all also shows the "
     "rows that did not change. --waits compares time off the CPU by place (what was waited for, and in which "
     "function). With --by kind it compares by what was waited for. The noise is then that of single waits, "
     "widened in the same way.",

@@ -106,7 +106,7 @@ int event_rates_print(struct output *out, const struct interval_matrix *above,
         {.key = "above", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "below", .head = "of the other", .kind = COLUMN_COUNT},
         {.key = "curve", .head = "of its highest, by interval", .kind = COLUMN_TEXT},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "by_interval", .kind = COLUMN_JSON},
     };
@@ -116,8 +116,8 @@ int event_rates_print(struct output *out, const struct interval_matrix *above,
     struct series s = {.rates = calloc(below->n_intervals + 1, sizeof *s.rates)};
     if (!s.rates)
         return -ENOMEM;
-    output_line(out, "%s for each %s%s, %zu interval%s of %s s", upper, clock ? "ms of " : "", lower,
-                below->n_intervals, plural((double)below->n_intervals),
+    output_line(out, "%s for each %s%s, %s interval%s of %s s", upper, clock ? "ms of " : "", lower,
+                thousands((double)below->n_intervals).text, plural((double)below->n_intervals),
                 figure((double)below->length_ms / 1000, 3).text);
     output_set(out, "event", json_text(upper));
     output_set(out, "per", json_text(lower));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A return differs from other exits of a procedure by its target: the middle of another procedure. */
 #include "cli/profile/hottest_line.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/chain_line.h"
 #include "store/base/text.h"
@@ -288,14 +289,15 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
         snprintf(text, capacity, "%.1f %% of the samples are at %s:%u (%s), or in what that line calls.",
                  share, file, hottest->line, hottest->function);
     if (hottest->how == HOTTEST_OWN)
-        snprintf(text, capacity, "%s: most of it at %s:%u (%.0f of %.0f sample%s).", name, file,
-                 hottest->line, hottest->samples, hottest->of, plural(hottest->of));
+        snprintf(text, capacity, "%s: most of it at %s:%u (%s of %s sample%s).", name, file, hottest->line,
+                 thousands(hottest->samples).text, thousands(hottest->of).text, plural(hottest->of));
     else if (hottest->how == HOTTEST_CALLER)
-        snprintf(text, capacity,
-                 "%s has no source here. %s calls it: %s:%u (%.0f of %.0f return%s followed).", name,
-                 hottest->function, file, hottest->line, hottest->samples, hottest->of, plural(hottest->of));
+        snprintf(text, capacity, "%s has no source here. %s calls it: %s:%u (%s of %s return%s followed).",
+                 name, hottest->function, file, hottest->line, thousands(hottest->samples).text,
+                 thousands(hottest->of).text, plural(hottest->of));
     else if (hottest->how == HOTTEST_LATER)
         snprintf(text, capacity,
-                 "%s has no source here. The first with source is %s: %s:%u (%.0f of %.0f sample%s).", name,
-                 hottest->function, file, hottest->line, hottest->samples, hottest->of, plural(hottest->of));
+                 "%s has no source here. The first with source is %s: %s:%u (%s of %s sample%s).", name,
+                 hottest->function, file, hottest->line, thousands(hottest->samples).text,
+                 thousands(hottest->of).text, plural(hottest->of));
 }

@@ -71,7 +71,7 @@ static void explain(struct output *out, const struct of_image *of, double total)
     double share = 100 * (double)of->nameless / total;
     if ((double)of->nameless < SHARE_MIN * total)
         output_note(out,
-                    "%.1f %% is in %s, whose procedures are called after their addresses (sub_...): it has "
+                    "%.1f %% is in %s, whose functions are called after their addresses (sub_...): it has "
                     "no symbols. Its debug package (-dbgsym, -debuginfo) or an unstripped build names them.",
                     100 * (double)of->made_up / total, name);
     else if (image->kind == CS_IMAGE_JIT)

@@ -37,7 +37,7 @@ static int put_procedures(struct output *out, const struct interval_matrix *m, s
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
         {.key = "samples", .head = "samples", .kind = COLUMN_COUNT},
         {.key = "curve", .head = "share of each interval", .kind = COLUMN_TEXT},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "by_interval", .kind = COLUMN_JSON},
     };
@@ -208,8 +208,9 @@ static int run(const struct parsed *args)
     struct tm utc;
     gmtime_r(&start, &utc);
     strftime(begin, sizeof begin, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    output_line(out, "%zu interval%s of %s s from %s, %s", m.n_intervals, plural((double)m.n_intervals),
-                figure((double)m.length_ms / 1000, 3).text, begin, m.events[m.main_event]);
+    output_line(out, "%s interval%s of %s s from %s, %s", thousands((double)m.n_intervals).text,
+                plural((double)m.n_intervals), figure((double)m.length_ms / 1000, 3).text, begin,
+                m.events[m.main_event]);
     output_line(out, "%s", "");
     output_set(out, "start_ms", json_integer((json_int_t)m.start_ms));
     output_set(out, "interval_ms", json_integer((json_int_t)m.length_ms));
@@ -234,7 +235,7 @@ static const struct option_entry options[] = {
     OPTION_EPOCH,
     OPTION_TOP,
     {"per", 0, "EVENT",
-     "instead of phases, rates of --event per event of this kind, for the program and by procedure"},
+     "instead of phases, rates of --event per event of this kind, for the program and by function"},
     {"distance", 0, "D", "least distance of two phases, 0 to 1 (0.15)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
@@ -244,10 +245,10 @@ extern const struct command command_phases;
 const struct command command_phases = {
     "phases",
     "",
-    "rates of procedures over time, and the phases that a program goes through",
+    "rates of functions over time, and the phases that a program goes through",
     "Needs intervals in the store: cyclescope record --intervals 1s, daemon start --intervals 10s.\n"
     "\n"
-    "A phase is a time in which the distribution of samples over the procedures stays the same. Phases with "
+    "A phase is a time in which the distribution of samples over the functions stays the same. Phases with "
     "the same letter are one phase that came back. The distance of two phases is the total-variation "
     "distance of their sample distributions, corrected for sampling noise.",
     options,

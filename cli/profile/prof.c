@@ -37,7 +37,7 @@ struct counted { /* what call chains and edges tell, of procedures */
     bool wanted;
 };
 
-static const char *const by_names[] = {"image",  "procedure", "line",      "process", "tag",
+static const char *const by_names[] = {"image",  "function",  "line",      "process", "tag",
                                        "thread", "container", "attribute", "label",   NULL};
 #define BY_LABELS 5 /* from here on in by_names: what --label keeps apart, as processes are */
 
@@ -102,7 +102,7 @@ static struct layout make_layout(const struct profile *p, enum profile_by by, co
         l.n += CALL_COLUMNS;
     }
     bool procedures = by == BY_PROCEDURE || by == BY_LINE;
-    push(&l, (struct column){.key = "procedure", .head = procedures ? "procedure" : NULL, .elastic = true});
+    push(&l, (struct column){.key = "procedure", .head = procedures ? "function" : NULL, .elastic = true});
     push(&l,
          (struct column){
              .key = "line", .head = by == BY_LINE ? "source line" : NULL, .elastic = true, .keep_end = true});
@@ -290,20 +290,21 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
     if (without && e->samples)
         snprintf(nameless, sizeof nameless, ", %.2f %% without a name",
                  100.0 * (double)without / (double)e->samples);
-    output_line(out, "%s: %" PRIu64 " %s%s; %.2f %% unknown%s; %zu image%s", e->name, e->samples, unit_of(e),
-                period, e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless,
-                p->n_images, plural((double)p->n_images));
+    output_line(out, "%s: %s %s%s; %.2f %% unknown%s; %zu image%s", e->name,
+                thousands((double)e->samples).text, unit_of(e), period,
+                e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless, p->n_images,
+                plural((double)p->n_images));
     for (unsigned k = 1; k < p->n_events; k++) {
         const struct profile_event *other = &p->events[k <= p->main_event ? k - 1 : k];
         if (is_shown(p, k, k <= p->main_event ? k - 1 : k) && other->samples)
-            output_line(out, "%s: %" PRIu64 " %s%s", other->name, other->samples, unit_of(other),
-                        each(other, each_text, sizeof each_text));
+            output_line(out, "%s: %s %s%s", other->name, thousands((double)other->samples).text,
+                        unit_of(other), each(other, each_text, sizeof each_text));
     }
     describe_recording(out, p);
     uint64_t lost = 0;
     struct cs_error err = {0};
     if (cs_store_counter(p->store, "lost", &lost, &err) == 0 && lost)
-        output_line(out, "%" PRIu64 " further sample%s lost by the kernel", lost,
+        output_line(out, "%s further sample%s lost by the kernel", thousands((double)lost).text,
                     lost == 1 ? " was" : "s were");
     output_set(out, "lost", json_integer((json_int_t)lost));
     describe_sharing(out, p);
@@ -386,7 +387,7 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
          i++) /* the hottest that calc can read */
         r = i < rows->n && i < ROWS_SHOWN ? &rows->row[i] : NULL;
     if (by == BY_IMAGE || by == BY_LINE) { /* a line's function may be inlined: calc knows procedures */
-        output_next(out, args, next, "prof", NULL, "      (by procedure)");
+        output_next(out, args, next, "prof", NULL, "      (by function)");
         next = "     ";
     } else if (r && by == BY_PROCEDURE) {
         output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
@@ -471,7 +472,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     table_limit(table, top, "--top 0 shows all");
     output_set(out, "total", json_integer((json_int_t)rows.total[p->main_event]));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
-    output_set(out, "by", json_string(asked));
+    output_set(out, "by", json_string(by == BY_PROCEDURE ? "procedure" : asked));
     describe_events(out, p);
     if (by == BY_TAG && rows.n == 0)
         output_note(out,
@@ -486,7 +487,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
     if (by == BY_PROCESS)
         suggest_label(out, p, &rows, asked);
     if (counted.wanted && !counted.counts.n)
-        output_note(out, "No call was seen. Bursts or branch records count the calls of procedures (%s).",
+        output_note(out, "No call was seen. Bursts or branch records count the calls of functions (%s).",
                     more_evidence(p->store));
     else if (counted.wanted && !(counted.counts.executions > 0))
         output_note(out,
@@ -511,7 +512,7 @@ static int run(const struct parsed *args)
     if (option_given(args, "wall") &&
         (by != BY_PROCEDURE || option_given(args, "image") || option_given(args, "calls")))
         return usage_error(
-            "--wall is a table of its own, by procedure: it can't be combined with --by, --image or --calls");
+            "--wall is a table of its own, by function: it can't be combined with --by, --image or --calls");
     if (option_given(args, "brief-calls") && (by != BY_PROCEDURE || option_given(args, "wall")))
         return usage_error("--brief-calls is a list of its own: it can't be combined with --by or --wall");
     struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
@@ -530,7 +531,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"calls", 0, NULL, "how often each procedure was called, and the cost per call (needs bursts)"},
+    {"calls", 0, NULL, "how often each function was called, and the cost per call (needs bursts)"},
     {"brief-calls", 0, "NS",
      "names of functions whose calls take less than NS, for the compiler plugins' brief=@FILE"},
     {"sort", 0, "WHAT", "order rows by samples (self) or total (callees included)"},
@@ -549,15 +550,15 @@ extern const struct command command_prof;
 const struct command command_prof = {
     "prof",
     "",
-    "where the samples are: by procedure, line, image, thread, process, container or tag",
+    "where the samples are: by function, line, image, thread, process, container or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock); the shares are of that "
-    "event. If the store has several events, or the observer saw the same procedures, each has its column. "
+    "event. If the store has several events, or the observer saw the same functions, each has its column. "
     "Samples that could not be placed are in the row [unknown]. cum % is the cumulative share.\n"
     "\n"
-    "--by takes procedure, line, image, tag, and any label of record --label: thread, process, container, "
+    "--by takes function, line, image, tag, and any label of record --label: thread, process, container, "
     "attribute.\n"
     "\n"
-    "total % is the share of the samples in a procedure and in all that it called (needs call chains). See "
+    "total % is the share of the samples in a function and in all that it called (needs call chains). See "
     "also callers, callees and tree.",
     options,
     run,

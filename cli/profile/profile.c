@@ -252,7 +252,7 @@ int profile_needs_code(const struct profile *p, struct cs_error *err)
             return 0;
     return p->n_images ? cs_fail(err, ENOENT,
                                  "this recording has what the observer saw under each tag, not under each "
-                                 "procedure: cyclescope tags and cyclescope hist show it")
+                                 "function: cyclescope tags and cyclescope hist show it")
                        : 0;
 }
 

@@ -3,6 +3,7 @@
  * normalised range, (maximum - minimum) / sum. Beyond the paper: the chance that counting noise alone varies
  * as much, and procedures whose variation it explains come last. */
 #include "analysis/statistics/significance.h"
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/runs.h"
 
@@ -31,7 +32,7 @@ static const struct column columns[] = {
     {.key = "min", .head = "min", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
     {.key = "max", .head = "max", .kind = COLUMN_NUMBER, .digits = -1, .spare = true},
     {.key = "varies", .head = "varies", .kind = COLUMN_TEXT},
-    {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
     {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
     {.key = "false_discovery", .kind = COLUMN_NUMBER},
 };
@@ -139,12 +140,12 @@ static int report(const struct parsed *args, const struct runs *runs)
     if (n && all[0].discovery < SIGNIFICANT && all[0].row->name)
         output_note(
             out,
-            "%s varies most: from %.0f to %.0f samples, where counting noise alone would give a deviation of "
-            "%.0f, not %.0f.",
-            all[0].row->name, all[0].least, all[0].most, sqrt(all[0].mean), all[0].deviation);
+            "%s varies most: from %s to %s samples, where counting noise alone would give a deviation of "
+            "%s, not %s.",
+            all[0].row->name, thousands(all[0].least).text, thousands(all[0].most).text,
+            thousands(sqrt(all[0].mean)).text, thousands(all[0].deviation).text);
     else
-        output_note(out, "No procedure above %g %% of the samples varies by more than counting noise.",
-                    least);
+        output_note(out, "No function above %g %% of the samples varies by more than counting noise.", least);
     free(all);
     return output_close(out);
 }
@@ -154,7 +155,7 @@ static int run(const struct parsed *args)
     struct runs runs = {.n_runs = 0};
     struct cs_error err = {0};
     static const char *const names[] = {
-        [BY_IMAGE] = "image", [BY_PROCEDURE] = "procedure", [BY_LINE] = "line", NULL};
+        [BY_IMAGE] = "image", [BY_PROCEDURE] = "function", [BY_LINE] = "line", NULL};
     enum profile_by by = option_choice(args, "by", names, BY_PROCEDURE);
     int n = operand_count(args), rc = 0;
     for (int i = 0; i < (n ? n : 1) && rc == 0; i++)
@@ -183,10 +184,10 @@ extern const struct command command_stats;
 const struct command command_stats = {
     "stats",
     "[STORE...]",
-    "which procedures vary from run to run",
+    "which functions vary from run to run",
     "Every recording in every store is a run. Rows are sorted by normalised range, (max - min) / sum, as in "
     "dcpistats. Rows whose variation counting noise explains (false discovery rate above 1 %) are marked "
-    "noise and come last. --by takes procedure, image or line.",
+    "noise and come last. --by takes function, image or line.",
     options,
     run,
 };

@@ -35,7 +35,7 @@ static void put(struct output *out, const struct cs_wall *wall, size_t top)
         {.key = "waiting_seconds", .head = "waiting", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "idle_seconds", .head = "idle", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "mostly", .head = "mostly for", .kind = COLUMN_TEXT},
-        {.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "procedure", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .kind = COLUMN_TEXT},
         {.key = "image_name", .head = "image", .kind = COLUMN_TEXT, .elastic = true},
     };

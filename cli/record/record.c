@@ -359,7 +359,8 @@ static int run(const struct parsed *args)
                                       .epoch = cs_store_epoch_name(recording.store),
                                       .seconds = recording.seconds,
                                       .burst_rate_hz = option_number(args, "burst-rate", 0, 0.01, 1000),
-                                      .exit_code = rc};
+                                      .exit_code = rc,
+                                      .verbose = option_given(args, "verbose")};
         if (option_given(args, "json"))
             record_summary_json(&done, stdout);
         else
@@ -407,6 +408,7 @@ static const struct option_entry options[] = {
      "write the JSON summary to this file (/dev/fd/3: a descriptor), separate from the output of the "
      "command"},
     {"no-keep-code", 0, NULL, "do not copy the sampled binaries into the store (at most 512 MB are copied)"},
+    OPTION_VERBOSE,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -422,7 +424,9 @@ const struct command command_record = {
     "hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop "
     "runs in step with it.\n"
     "\n"
-    "-e may be given several times. Bursts are on with a command; without bursts, paths are on.",
+    "-e may be given several times. Bursts are on with a command; without bursts, paths are on. -v also "
+    "reports "
+    "how the recording was made: rates, call chains, bursts and their pauses.",
     options,
     run,
 };

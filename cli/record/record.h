@@ -55,6 +55,7 @@ struct recorded {
     double seconds;       /* it took */
     double burst_rate_hz; /* that was asked for; 0: none */
     int exit_code;
+    bool verbose; /* how it was made, too */
 };
 void record_summary(const struct recorded *recorded);
 void record_summary_json(const struct recorded *recorded, FILE *to);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts are on with a command; elsewhere they are asked for. */
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/record/record.h"
 #include "sampler/burst/runner_process.h"
@@ -43,8 +44,8 @@ void record_bursts_summary(struct cs_burst *burst)
 {
     struct cs_burst_statistics s;
     cs_burst_statistics(burst, &s);
-    fprintf(stderr, "%llu burst%s, %llu instruction%s traced", (unsigned long long)s.bursts,
-            plural((double)s.bursts), (unsigned long long)s.instructions, plural((double)s.instructions));
+    fprintf(stderr, "%s burst%s, %s instruction%s traced", thousands((double)s.bursts).text,
+            plural((double)s.bursts), thousands((double)s.instructions).text, plural((double)s.instructions));
     if (s.bursts)
         fprintf(stderr,
                 "; each paused a thread for %.2f ms (median), %.2f ms (99th percentile), %.2f ms at most",

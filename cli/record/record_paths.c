@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths are on where there are no bursts; elsewhere they are asked for. */
+#include "cli/command/figures.h"
 #include "cli/record/record.h"
 
 #include <errno.h>
@@ -44,8 +45,8 @@ void record_paths_summary(const struct recorded_paths *paths)
     if (!paths->paths)
         return;
     cs_paths_statistics(paths->paths, &s);
-    fprintf(stderr, "%llu path%s of %llu register snapshot%s, %.1f branches each",
-            (unsigned long long)s.paths, plural((double)s.paths), (unsigned long long)s.snapshots,
+    fprintf(stderr, "%s path%s of %s register snapshot%s, %.1f branches each",
+            thousands((double)s.paths).text, plural((double)s.paths), thousands((double)s.snapshots).text,
             plural((double)s.snapshots), s.paths ? (double)s.edges / (double)s.paths : 0);
     if (s.lost)
         fprintf(stderr, "; %llu snapshot%s lost (the buffer was full)", (unsigned long long)s.lost,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The summary of a recording on standard error. First the answer: the CPU time, the hottest functions, the line to look at.
- * Then the evidence: samples, chains, bursts. Last what to type next. The profile is read back from the store, so that
- * the summary and `prof` can't differ. */
+/* The summary of a recording on standard error. First the answer: the CPU time, the hottest function, the line to look at.
+ * Then how sure that is. Last what to type next. The profile is read back from the store, so that
+ * the summary and `prof` can't differ. Four lines; -v adds how the recording was made. */
 #include "analysis/waits/wait_groups.h"
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
@@ -19,6 +19,7 @@
 
 #define PROCEDURES_SHOWN 3
 #define BURSTS_FEW 20   /* below, calc rarely has what a cause needs: bench/run calc-default */
+#define CHAINS_FEW 90   /* per cent complete; below, totals miss a part that a reader must know of */
 #define SAMPLES_FEW 100 /* of the hottest procedure: its share is known within a fifth of its value */
 
 /* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
@@ -36,15 +37,28 @@ static const char *rate_text(const struct recorded *r, double rate_hz, char text
     return text;
 }
 
+static uint64_t chains_all(const struct cs_sampler_statistics *s)
+{
+    uint64_t all = 0;
+    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
+        all += s->chain_ends[e];
+    return all;
+}
+
+/* Per cent; all of none. */
+static double chains_complete(const struct cs_sampler_statistics *s)
+{
+    uint64_t all = chains_all(s);
+    return all ? 100.0 * (double)s->chain_ends[0] / (double)all : 100;
+}
+
 /* The share of complete chains, and the three most common reasons of the others. */
 static void print_chains(const struct cs_sampler_statistics *s)
 {
-    uint64_t all = 0, left;
-    for (unsigned e = 0; e < CS_SAMPLER_CHAIN_ENDS; e++)
-        all += s->chain_ends[e];
+    uint64_t all = chains_all(s), left;
+    double complete = chains_complete(s);
     if (!all)
         return;
-    double complete = 100.0 * (double)s->chain_ends[0] / (double)all;
     fprintf(stderr, "call chains: %.1f %% complete, %.1f frames per sample\n", complete,
             (double)s->chain_frames / (double)all);
     left = UINT64_MAX;
@@ -127,38 +141,50 @@ static const char *threads_text(const struct recorded *r, char text[80])
     return text;
 }
 
-static void say_running(const struct recorded *r, const struct profile *p)
+static const char *name_of(const struct profile_row *row, char name[1024])
 {
-    double ran = cpu_seconds(r, p);
-    if (ran <= 0 || r->seconds < 0.05)
-        return;
-    double percent = 100 * ran / r->seconds;
-    bool all = r->config->target == CS_TARGET_ALL;
-    char text[2][48], threads[80];
-    bool idle = !all && percent < 50;
-    report_line(stderr, "CPU time %s s of %s s elapsed (%.0f %% of one CPU)%s%s%s", figures(ran, 3, text[0]),
-                figures(r->seconds, 3, text[1]), percent, threads_text(r, threads),
-                idle ? ". The rest was spent waiting or preempted, and has no samples" : "",
-                !idle              ? ""
-                : r->config->waits ? "."
-                                   : "; record with --waits to see it.");
+    return row->name ? cs_image_short_name(row->name, name, 1024) : "[no symbol]";
 }
 
-static void say_hottest(const struct profile *p, const struct profile_rows *rows)
+static const char *image_of(const struct profile_row *row)
 {
-    double total = (double)rows->total[p->main_event];
-    for (size_t i = 0; i < rows->n && i < PROCEDURES_SHOWN && total > 0; i++) {
-        const struct profile_row *row = &rows->row[i];
-        char name[1024];
-        double share = (double)row->samples[p->main_event] / total;
-        char within[24] = "";
-        if (total >= SAMPLES_FEW)
-            snprintf(within, sizeof within, " ± %.1f", 100 * sqrt(share * (1 - share) / total));
-        if (row->samples[p->main_event])
-            report_line(stderr, "  %5.1f %%%s  %.60s  %s", 100 * share, within,
-                        row->name ? cs_image_short_name(row->name, name, sizeof name) : "[no symbol]",
-                        row->image ? image_name(&row->image->image) : "");
-    }
+    return row->image ? image_name(&row->image->image) : "no image";
+}
+
+/* "CPU time 2.2 s of 3.5 s elapsed: 95.0 % ± 0.5 in join_orders (join)"; ± is one standard error. */
+static void say_hottest(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
+{
+    double total = (double)rows->total[p->main_event], ran = cpu_seconds(r, p);
+    char name[1024], text[2][48], within[24] = "", lead[128] = "Of the samples";
+    if (!rows->n || total <= 0)
+        return;
+    const struct profile_row *row = &rows->row[0];
+    double share = (double)row->samples[p->main_event] / total;
+    bool timed = ran > 0 && r->seconds >= 0.05;
+    if (total >= SAMPLES_FEW)
+        snprintf(within, sizeof within, " ± %.1f", 100 * sqrt(share * (1 - share) / total));
+    if (timed)
+        snprintf(lead, sizeof lead, "CPU time %s s of %s s elapsed", figures(ran, 3, text[0]),
+                 figures(r->seconds, 3, text[1]));
+    report_line(stderr, "%s: %.1f %%%s in %.60s (%s)", lead, 100 * share, within, name_of(row, name),
+                image_of(row));
+    if (timed && ran < 0.5 * r->seconds && r->config->target != CS_TARGET_ALL)
+        report_line(stderr, "The rest was spent waiting or preempted, and has no samples%s",
+                    r->config->waits ? "." : "; record with --waits to see it.");
+}
+
+/* The functions after the hottest, and how many threads ran. */
+static void say_others(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
+{
+    double total = (double)rows->total[p->main_event], ran = cpu_seconds(r, p);
+    char name[1024], threads[80];
+    for (size_t i = 1; i < rows->n && i < PROCEDURES_SHOWN && total > 0; i++)
+        if (rows->row[i].samples[p->main_event])
+            report_line(stderr, "  %5.1f %% in %.60s (%s)",
+                        100 * (double)rows->row[i].samples[p->main_event] / total,
+                        name_of(&rows->row[i], name), image_of(&rows->row[i]));
+    if (ran > 0 && r->seconds > 0)
+        report_line(stderr, "  %.0f %% of one CPU%s", 100 * ran / r->seconds, threads_text(r, threads));
 }
 
 /* The line to look at first, where one has source. */
@@ -182,17 +208,21 @@ static double more_bursts(const struct recorded *r, double bursts)
     return rate > r->burst_rate_hz ? rate : 0;
 }
 
-/* What too few samples or bursts mean for the reader. */
-static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows)
+/* How far to trust it: what there is, or what is missing. */
+static void say_evidence(const struct recorded *r, const struct profile *p, const struct profile_rows *rows,
+                         const struct cs_sampler_statistics *sampled)
 {
     struct cs_burst_statistics s = {.bursts = 0};
     uint64_t hottest = rows->n ? rows->row[0].samples[p->main_event] : 0;
     if (r->burst)
         cs_burst_statistics(r->burst, &s);
-    char higher[48] = "";
+    char higher[48] = "", bursts[64] = "";
     double rate = more_bursts(r, (double)s.bursts);
     if (rate > 0)
         snprintf(higher, sizeof higher, ", or use --burst-rate %.0f", rate);
+    if (r->burst)
+        snprintf(bursts, sizeof bursts, " and %s burst%s", thousands((double)s.bursts).text,
+                 plural((double)s.bursts));
     if (hottest < SAMPLES_FEW)
         report_line(
             stderr,
@@ -201,10 +231,14 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
     else if (r->burst && s.bursts < BURSTS_FEW)
         report_line(stderr, "Only %llu burst%s: calc may not find the cause. Run longer%s.",
                     (unsigned long long)s.bursts, plural((double)s.bursts), higher);
+    else
+        report_line(stderr, "Evidence: %s samples%s; %s lost%s.", thousands((double)sampled->delivered).text,
+                    bursts, sampled->lost ? thousands((double)sampled->lost).text : "none",
+                    r->verbose ? "" : " (-v shows more)");
 }
 
 /* Whether an earlier recording is in the store. */
-static bool say_profile(const struct recorded *r)
+static bool say_profile(const struct recorded *r, const struct cs_sampler_statistics *s)
 {
     bool earlier = false;
     struct profile p;
@@ -215,10 +249,11 @@ static bool say_profile(const struct recorded *r)
         return false;
     earlier = p.recordings.n > 1;
     if (profile_sum_top(&p, BY_PROCEDURE, PROCEDURES_SHOWN, &rows, &ignored) == 0) {
-        say_running(r, &p);
-        say_hottest(&p, &rows);
+        say_hottest(r, &p, &rows);
         say_line(&p, &rows);
-        say_evidence(r, &p, &rows);
+        say_evidence(r, &p, &rows, s);
+        if (r->verbose)
+            say_others(r, &p, &rows);
         profile_rows_fini(&rows);
     }
     profile_close(&p);
@@ -248,27 +283,23 @@ static bool say_waits(const struct recorded *r)
     return first != NULL;
 }
 
-static void say_next(const char *lead, const char *subcommand, const char *where, const char *tail)
+/* One line: the report to read first, and in parentheses the others. */
+static void say_next(const struct recorded *r, bool waits, bool sampled, bool earlier)
 {
-    char *next = hint_command(subcommand, NULL, "--store", where);
+    const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
+    char *next = hint_command(waits ? "waits" : "prof", NULL, "--store", where);
+    const char *prof = waits && sampled ? "prof: where it ran" : "",
+               *diff = earlier ? "diff: changes since the previous recording" : "";
     if (next)
-        report_line(stderr, "%s %s%s", lead, next, tail);
+        report_line(stderr, "next: %s%s%s%s%s%s", next, *prof || *diff ? "      (" : "", prof,
+                    *prof && *diff ? "; " : "", diff, *prof || *diff ? ")" : "");
     free(next);
 }
 
-/* How the recording was made: numbers of samples, chains, bursts and paths, and what was lost. */
-static void say_measurement(const struct recorded *r, const struct cs_sampler_statistics *s)
+/* What went wrong, if anything did. */
+static void say_troubles(const struct recorded *r, const struct cs_sampler_statistics *s)
 {
-    char names[1024] = "", rate[64];
     double share = s->delivered ? 100.0 * (double)s->unknown / (double)s->delivered : 0;
-    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++) {
-        size_t n = strlen(names);
-        snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(r->sampler, e));
-    }
-    report_line(stderr, "%llu sample%s of %s%s in %s: %llu lost, %llu unknown (%.2f %%)",
-                (unsigned long long)s->delivered, plural((double)s->delivered), names,
-                rate_text(r, s->rate_hz, rate), r->store, (unsigned long long)s->lost,
-                (unsigned long long)s->unknown, share);
     if (s->throttled)
         fprintf(stderr,
                 "  %llu times the kernel stopped an event until its next tick (1 to 10 ms): samples came "
@@ -278,17 +309,40 @@ static void say_measurement(const struct recorded *r, const struct cs_sampler_st
                 (unsigned long long)s->throttled);
     for (unsigned c = 0; c < CS_UNKNOWN_N && share >= 1; c++)
         if (cs_sampler_unknown(r->sampler, c))
-            fprintf(stderr, "  %llu unknown: %s\n", (unsigned long long)cs_sampler_unknown(r->sampler, c),
-                    cs_unknown_sentence(c));
-    print_chains(s);
-    if (r->burst)
-        record_bursts_summary(r->burst);
-    record_paths_summary(r->paths);
+            fprintf(stderr, "  %s of %s samples unknown: %s\n",
+                    thousands((double)cs_sampler_unknown(r->sampler, c)).text,
+                    thousands((double)s->delivered).text, cs_unknown_sentence(c));
     for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++)
         if (s->without_counter >> e & 1)
             fprintf(stderr,
                     "  %s never had a counter: others (another profiler, the NMI watchdog) hold them all\n",
                     cs_sampler_event(r->sampler, e));
+}
+
+/* How the recording was made: numbers of samples, chains, bursts and paths. Without -v only of what has few. */
+static void say_measurement(const struct recorded *r, const struct cs_sampler_statistics *s)
+{
+    char names[1024] = "", rate[64];
+    struct cs_burst_statistics b = {.bursts = 0};
+    double share = s->delivered ? 100.0 * (double)s->unknown / (double)s->delivered : 0;
+    for (unsigned e = 0; e < cs_sampler_events(r->sampler); e++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", e ? ", " : "", cs_sampler_event(r->sampler, e));
+    }
+    if (r->verbose)
+        report_line(stderr, "%s sample%s of %s%s in %s: %s lost, %s unknown (%.2f %%)",
+                    thousands((double)s->delivered).text, plural((double)s->delivered), names,
+                    rate_text(r, s->rate_hz, rate), r->store, thousands((double)s->lost).text,
+                    thousands((double)s->unknown).text, share);
+    say_troubles(r, s);
+    if (r->verbose || chains_complete(s) < CHAINS_FEW)
+        print_chains(s);
+    if (r->burst)
+        cs_burst_statistics(r->burst, &b);
+    if (r->burst && (r->verbose || !b.bursts))
+        record_bursts_summary(r->burst);
+    if (r->verbose)
+        record_paths_summary(r->paths);
 }
 
 void record_summary(const struct recorded *r)
@@ -298,17 +352,10 @@ void record_summary(const struct recorded *r)
     const bool waited = s.waits && say_waits(r);
     if (s.delivered == 0 && !s.without_counter && !waited)
         report_line(stderr, "No samples: the program used too little CPU time. Run it longer, or raise -F.");
-    bool earlier = s.delivered && say_profile(r);
+    bool earlier = s.delivered && say_profile(r, &s);
     say_measurement(r, &s);
-    if (s.delivered == 0 && !s.waits)
-        return;
-    const char *where = strcmp(r->store, "cyclescope.store") == 0 ? NULL : r->store;
-    if (s.waits) /* they were asked for */
-        say_next("next:", "waits", where, "      (where it waited)");
-    if (!s.waits || s.delivered)
-        say_next(s.waits ? "     " : "next:", "prof", where, "");
-    if (earlier)
-        say_next("     ", "diff", where, "      (changes since the previous recording)");
+    if (s.delivered || s.waits) /* waits come first: they were asked for */
+        say_next(r, s.waits, s.delivered, earlier);
 }
 
 /* A command has the terminal for itself. */

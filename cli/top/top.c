@@ -106,7 +106,7 @@ static const struct column columns[] = {
     {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
     {.key = "total_percent", .head = "total %", .kind = COLUMN_SHARE},
     {.key = "pid", .kind = COLUMN_COUNT},
-    {.key = "name", .head = "procedure", .elastic = true},
+    {.key = "name", .head = "function", .elastic = true},
     {.key = "image", .head = "image", .elastic = true},
 };
 
@@ -121,12 +121,12 @@ static int print_round(struct top *t, enum live_by by)
     memcpy(shown, columns, sizeof columns);
     shown[2].head = by == LIVE_PROCEDURES ? "total %" : NULL;
     shown[3].head = by == LIVE_PROCESSES ? "PID" : NULL;
-    shown[4].head = names[by];
+    shown[4].head = by == LIVE_PROCEDURES ? "function" : names[by];
     shown[5].head = by == LIVE_PROCEDURES ? "image" : NULL;
     struct output *out = output_open(t->args);
-    output_line(out, "round %u: %" PRIu64 " sample%s of %s in the last %s s, %s at %.0f Hz", t->rounds,
-                rows.total, plural((double)rows.total), t->target, figure(t->head.window_s, 3).text,
-                t->head.event, t->head.rate_hz);
+    output_line(out, "round %u: %s sample%s of %s in the last %s s, %s at %.0f Hz", t->rounds,
+                thousands((double)rows.total).text, plural((double)rows.total), t->target,
+                figure(t->head.window_s, 3).text, t->head.event, t->head.rate_hz);
     output_set(out, "round", json_integer(t->rounds));
     output_set(out, "total", json_integer((json_int_t)rows.total));
     output_set(out, "unknown", json_integer((json_int_t)rows.unknown));
@@ -270,7 +270,7 @@ static int open_all(struct top *t, struct cs_error *err)
 
 static int run(const struct parsed *args)
 {
-    static const char *const by_names[] = {"procedure", "process", "image", NULL};
+    static const char *const by_names[] = {"function", "process", "image", NULL};
     const char *event = NULL;
     struct cs_error err = {0};
     struct screen *screen = NULL;
@@ -348,17 +348,17 @@ extern const struct command command_top;
 const struct command command_top = {
     "top",
     "[-p PID]",
-    "what runs now: procedures, processes or images, and their hottest instructions",
+    "what runs now: functions, processes or images, and their hottest instructions",
     "Samples the whole machine or one process and shows the last seconds, most samples first. Column total % "
     "is the "
-    "share of the samples in a procedure and in all that it called. --by takes procedure, process or image. "
+    "share of the samples in a function and in all that it called. --by takes function, process or image. "
     "--top limits the rows if the output is no terminal. Keys on a terminal:\n"
     "\n"
     "    up, down, page up, page down, home, end   move\n"
-    "    Enter   a procedure's instructions; a process's or an image's procedures\n"
+    "    Enter   a function's instructions; a process's or an image's functions\n"
     "    Esc     back\n"
     "    n       the next hottest instruction\n"
-    "    Tab     procedures, processes, images\n"
+    "    Tab     functions, processes, images\n"
     "    /       only names with these letters\n"
     "    Space   pause\n"
     "    z       start again without the old samples\n"

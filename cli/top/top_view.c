@@ -13,14 +13,14 @@
 #define HEAD_LINES 4
 #define FOOT_LINES 2
 
-static const char *const by_names[LIVE_BYS] = {"procedures", "processes", "images"};
+static const char *const by_names[LIVE_BYS] = {"functions", "processes", "images"};
 
 static const char *const help_lines[] = {
     "up, down, j, k      move             page up, page down, home, end",
-    "Enter, right        open: instructions; of a process or image its procedures",
+    "Enter, right        open: instructions; of a process or image its functions",
     "Esc, left           back",
     "n                   the next hottest instruction",
-    "Tab                 procedures, processes, images",
+    "Tab                 functions, processes, images",
     "1  2  3             the same directly",
     "/                   only names with these letters; Enter keeps them, Esc forgets them",
     "Space               pause, go on",
@@ -282,11 +282,11 @@ static void draw_head(const struct top_view *v, struct screen *s, const struct t
                 h->ended ? " [it has ended]" : "", v->paused ? " [paused]" : "", h->target, h->event,
                 h->rate_hz, figure(h->window_s, 3).text);
     if (v->inside)
-        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " sample%s%s%s", v->insns.name, total,
+        screen_line(s, STYLE_PLAIN, "%s: %s sample%s%s%s", v->insns.name, thousands((double)total).text,
                     plural((double)total), *v->part ? " in " : "", v->part);
     else
-        screen_line(s, STYLE_PLAIN, "%s: %" PRIu64 " sample%s, %.1f %% of one CPU%s%s; %.2f %% unknown",
-                    by_names[v->by], total, plural((double)total),
+        screen_line(s, STYLE_PLAIN, "%s: %s sample%s, %.1f %% of one CPU%s%s; %.2f %% unknown",
+                    by_names[v->by], thousands((double)total).text, plural((double)total),
                     100 * (double)total / (h->rate_hz * h->window_s), *v->part ? ", " : "", v->part,
                     share(v->rows.unknown, v->rows.total));
     screen_line(s, STYLE_DIM, "%s", h->trouble);
@@ -329,7 +329,7 @@ static void draw_table(struct top_view *v, struct screen *s)
 {
     unsigned rows = screen_rows(s),
              room = rows > HEAD_LINES + FOOT_LINES ? rows - HEAD_LINES - FOOT_LINES : 1;
-    static const char *const heads[LIVE_BYS] = {"total %  procedure", "     PID  process", "image"};
+    static const char *const heads[LIVE_BYS] = {"total %  function", "     PID  process", "image"};
     size_t n = count(v);
     if (v->inside)
         screen_line(s, STYLE_HEAD, "%8s  %5s  %6s  %8s  %s", "samples", "%", "line", "offset", "instruction");

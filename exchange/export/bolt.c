@@ -108,7 +108,7 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
                  100 * loss.elsewhere / loss.all, 100 * loss.nameless / loss.all, 100 * loss.rare / loss.all);
     return written ? 0
                    : cs_fail(err, ENODATA,
-                             "no profiled procedure has a symbol, which BOLT needs; link without -s "
+                             "no profiled function has a symbol, which BOLT needs; link without -s "
                              "(and with -Wl,--emit-relocs) and record again");
 }
 

@@ -22,7 +22,7 @@ const [page_file, shots] = process.argv.slice(2);
     /* sort: by the procedure's name, then by samples again */
     const cell = (column) => page.locator("#grid tbody tr:not([aria-hidden]) td:nth-child(" + column + ")");
     const columns = await page.locator("#grid th").count();
-    await page.locator("#grid th button", { hasText: /^procedure$/ }).click();
+    await page.locator("#grid th button", { hasText: /^function$/ }).click();
     const names = await cell(columns - 1).allTextContents();
     assert.deepStrictEqual(names, [...names].sort((a, b) => a.localeCompare(b)), "sorted by name");
     await page.locator("#grid th button").first().click();

@@ -115,7 +115,7 @@ async function arrowsInFlame(page) {
   const steps = [["nothing yet", async () => {}],
     ["a procedure", () => page.locator("#grid button.open").first().click()],
     ["a thread", () => page.locator("#threads-grid button.open").first().click()],
-    ["an order", () => page.locator("#grid th button", { hasText: "procedure" }).click()],
+    ["an order", () => page.locator("#grid th button", { hasText: "function" }).click()],
     ["zoom", () => page.evaluate(() => window.flame.drawn.filter((d) => d.depth > 0).sort((a, b) => b.width - a.width)[0].b.click())],
     ["colours", () => page.locator("#flame select").last().selectOption("own")],
     ["direction", () => page.locator("#flame label", { hasText: "inside out" }).locator("input").check()],
@@ -145,7 +145,7 @@ async function arrowsInFlame(page) {
   }
   /* what people type by hand: a section; a short name; nonsense harms nothing */
   for (const [hash, check] of [["#flame", () => document.activeElement.closest("#flame") !== null], ["#p=" + encodeURIComponent(JSON.parse(views[0].view).rows[0][0]), () => !$("detail").hidden],
-    ["#p=%E0%A4%A&z=zz.9.-1&t=nobody&o=99&v0=a~b&c=<b>", () => window.grid.rows.length === P.rows.length && $("detail").textContent.includes("No procedure") && !document.querySelector("main b")]]) {
+    ["#p=%E0%A4%A&z=zz.9.-1&t=nobody&o=99&v0=a~b&c=<b>", () => window.grid.rows.length === P.rows.length && $("detail").textContent.includes("No function") && !document.querySelector("main b")]]) {
     const other = await visit(wide, url + hash);
     assert(await other.evaluate(check), hash);
     await other.close();

@@ -50,12 +50,12 @@ feature() { # NAME RUNNER...
         spin=$!
         "$@" "$work/cyclescope" record --json --no-bursts --no-paths --seconds 1 -o "$store" -p $spin ;;
     machine) "$@" "$work/cyclescope" record --json --no-bursts --no-paths --seconds 1 -o "$store" -a ;;
-    bursts) "$@" "$work/cyclescope" record --burst-rate 100 -o "$store" -- "$work/sampler_target" spin 1 ;;
+    bursts) "$@" "$work/cyclescope" record -v --burst-rate 100 -o "$store" -- "$work/sampler_target" spin 1 ;;
     observe) "$@" "$work/cyclescope" observe -t 1 -s phase -- "$work/phases" ;;
     esac >"$work/out" 2>"$work/err" </dev/null && rc=0 || rc=$?
     [ -z "$spin" ] || { kill "$spin" 2>/dev/null; wait "$spin" 2>/dev/null; spin=; } || true
     case $name in
-    bursts) if [ $rc -eq 0 ] && grep -qE '^[1-9][0-9]* bursts?' "$work/err"; then echo yes; else echo no; fi ;;
+    bursts) if [ $rc -eq 0 ] && grep -qE '^[1-9][0-9,]* bursts?' "$work/err"; then echo yes; else echo no; fi ;;
     observe) if [ $rc -eq 0 ] && grep -q chase "$work/out"; then echo yes; else echo no; fi ;;
     *) if [ $rc -eq 0 ]; then verdict "$work/out" "$work/err"; else echo no; fi ;;
     esac

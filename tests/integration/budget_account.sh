@@ -30,7 +30,7 @@ while time.process_time() - began < float(sys.argv[1]):
 print(time.process_time() - began, seconds_below(ours) - before)
 PY
 seconds=$([ -n "${CS_QUICK-}" ] && echo 3 || echo 6)
-"$CYCLESCOPE" record --bursts --budget 5% -o "$work/store" -- /usr/bin/python3 "$work/program.py" $seconds >"$work/out" 2>"$work/err" || {
+"$CYCLESCOPE" record -v --bursts --budget 5% -o "$work/store" -- /usr/bin/python3 "$work/program.py" $seconds >"$work/out" 2>"$work/err" || {
     cat "$work/err"
     grep -q 'no bursts\|x86-64' "$work/err" && exit 77
     exit 1
@@ -44,7 +44,7 @@ longest=$(sed -n 's/.* \([0-9.]*\) ms at most.*/\1/p' "$work/err")
 [ -z "$longest" ] || awk -v ms="$longest" 'BEGIN { exit !(ms < 24) }' || not_ok "a stop of $longest ms" # 4 ms, and STUCK_MS
 
 # No burst is never without a cause.
-"$CYCLESCOPE" record --bursts --budget 1% -o "$work/none" -- sleep 0.3 2>"$work/err"
+"$CYCLESCOPE" record -v --bursts --budget 1% -o "$work/none" -- sleep 0.3 2>"$work/err"
 grep -q '^0 bursts' "$work/err" && ! grep -q '  the program spent too little time\|bursts* skipped: ' "$work/err" && not_ok "no cause: $(cat "$work/err")"
 [ $bad = 0 ] && echo ok
 exit $bad

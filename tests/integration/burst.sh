@@ -47,10 +47,10 @@ exact sqlite sqlite3 :memory: "with recursive c(x) as (select 1 union all select
 
 # 2. A program that looks for us does not find us, in any try. How many bursts there are is luck: on a machine so busy that the
 # runner itself waits long for a CPU, moments are given up for the program's sake. Only for want of bursts it is tried again.
-bursts_of() { sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$1"; }
+bursts_of() { sed -n 's/,//g; s/^\([0-9]*\) bursts.*/\1/p' "$1"; }
 for try in 1 2 3; do
     rm -rf "$work/store"
-    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 150 -o "$work/store" -- "$notice" $((seconds - 1)) >"$work/out" 2>"$work/err"
+    timeout -s INT 60 "$CYCLESCOPE" record -v --burst-rate 150 -o "$work/store" -- "$notice" $((seconds - 1)) >"$work/out" 2>"$work/err"
     grep -q '^unnoticed' "$work/out" || not_ok "noticed: $(cat "$work/out" "$work/err")"
     bursts=$(bursts_of "$work/err")
     [ "${bursts:-0}" -ge 10 ] && break
@@ -64,7 +64,7 @@ done
 # where there is no signal that they would ignore (then nobody is followed).
 for how in "" ignores to-all deaf handles; do
     rm -rf "$work/calls"
-    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 1000 -o "$work/calls" -- "$BUILD/tests/programs/uninterrupted" $((seconds / 3 + 1)) $how \
+    timeout -s INT 60 "$CYCLESCOPE" record -v --burst-rate 1000 -o "$work/calls" -- "$BUILD/tests/programs/uninterrupted" $((seconds / 3 + 1)) $how \
         >"$work/out" 2>"$work/err"
     grep -q '^uninterrupted' "$work/out" || not_ok "calls, $how: $(cat "$work/out" "$work/err")"
     bursts=$(bursts_of "$work/err")
@@ -78,7 +78,7 @@ done
 # Nor one that may make no system call any more, nor return from a signal: whatever was done in its name would kill it.
 for how in strict filter; do
     for try in 1 2 3; do
-        timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 300 -o "$work/shut" -- "$notice" $how 1 >"$work/out" 2>"$work/err"
+        timeout -s INT 60 "$CYCLESCOPE" record -v --burst-rate 300 -o "$work/shut" -- "$notice" $how 1 >"$work/out" 2>"$work/err"
         status=$?
         if grep -q 'exit code 77' "$work/err"; then
             echo "no seccomp mode \"$how\" on this machine"
@@ -109,7 +109,7 @@ grep -q '^unnoticed' "$work/out" || not_ok "noticed: $(cat "$work/out")"
 
 # 4. Targets that end, exec or are killed at any moment leave no runner and no error.
 for i in 1 2 3; do
-    timeout -s INT 20 "$CYCLESCOPE" record --burst-rate 500 -o "$work/store" -- sh -c "lua5.4 -e 'local t = os.clock() while os.clock() < t + 0.4 do end'; echo \$\$ >$work/pid; exec lua5.4 -e 'while true do end'" >/dev/null 2>"$work/err" &
+    timeout -s INT 20 "$CYCLESCOPE" record -v --burst-rate 500 -o "$work/store" -- sh -c "lua5.4 -e 'local t = os.clock() while os.clock() < t + 0.4 do end'; echo \$\$ >$work/pid; exec lua5.4 -e 'while true do end'" >/dev/null 2>"$work/err" &
     profiler=$!
     rm -f "$work/pid"
     for _ in $(seq 100); do

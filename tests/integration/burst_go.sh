@@ -59,7 +59,7 @@ func main() {
 }
 G
 (cd "$work" && HOME=$work GOFLAGS=-mod=mod go build -o program main.go) >"$work/built" 2>&1 || { echo "go builds nothing here: $(tail -n 1 "$work/built")"; exit 77; }
-timeout 60 "$CYCLESCOPE" record --burst-rate 100 -o "$work/store" -- "$work/program" 4 >"$work/out" 2>"$work/err"
+timeout 60 "$CYCLESCOPE" record -v --burst-rate 100 -o "$work/store" -- "$work/program" 4 >"$work/out" 2>"$work/err"
 rc=$?
 line=$(grep -m 1 ' bursts*, ' "$work/err")
 echo "$line; turns, the longest in ms: $(cat "$work/out")"

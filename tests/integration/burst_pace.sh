@@ -55,7 +55,7 @@ ratio fast-stores slow-stores
 ratio nested slow
 
 # 2. Unnoticed.
-timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 200 -o "$work/noticed" -- "$notice" 5 >"$work/out" 2>"$work/err"
+timeout -s INT 60 "$CYCLESCOPE" record -v --burst-rate 200 -o "$work/noticed" -- "$notice" 5 >"$work/out" 2>"$work/err"
 if ! grep -q '^unnoticed' "$work/out"; then
     echo "not ok: noticed: $(cat "$work/out" "$work/err")"
     exit 1
@@ -65,13 +65,13 @@ echo "unnoticed; $("$CYCLESCOPE" store ls "$work/noticed" | grep -c burst-paces)
 # 3. In the store, of the loop that could be timed above: in the first run that has a hundred bursts.
 for try in 1 2 3; do
     rm -rf "$work/store"
-    timeout -s INT 60 "$CYCLESCOPE" record --burst-rate 200 -o "$work/store" -- "$pace" fast 4 >"$work/out" 2>"$work/err"
+    timeout -s INT 60 "$CYCLESCOPE" record -v --burst-rate 200 -o "$work/store" -- "$pace" fast 4 >"$work/out" 2>"$work/err"
     "$CYCLESCOPE" store verify "$work/store" >/dev/null || {
         echo "not ok: the store is damaged"
         exit 1
     }
     "$CYCLESCOPE" store ls "$work/store" | grep -q burst-paces && break
-    bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")
+    bursts=$(sed -n 's/,//g; s/^\([0-9]*\) bursts.*/\1/p' "$work/err")
     [ $try -lt 3 ] && [ "${bursts:-0}" -lt 100 ] || {
         echo "no rates in the store: $(cat "$work/err")"
         [ "${bursts:-0}" -ge 100 ] && exit 1

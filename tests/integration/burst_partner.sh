@@ -33,14 +33,14 @@ for kind in group capability dropping; do
             "${somebody[@]}" "$work/attacker" $how $by $delay $seconds "$work/$kind" $kind >"$work/out" 2>&1 &
             target=$!
             sleep 0.1
-            timeout 20 "$CYCLESCOPE" record --no-chains --burst-rate 300 --seconds 2.4 -o "$work/store" -p $target >/dev/null 2>"$work/err"
+            timeout 20 "$CYCLESCOPE" record -v --no-chains --burst-rate 300 --seconds 2.4 -o "$work/store" -p $target >/dev/null 2>"$work/err"
             wait $target 2>/dev/null
             for ((i = 0; i < 40; i++)); do grep -qE '^(kept|leaked)' "$work/out" && break; sleep 0.1; done
             grep -q '^victim' "$work/out" || not_ok "$name: there was no victim: $(cat "$work/out")"
             # Those before the exec; 300 a second, as far as the machine lets them.
-            [ "$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$work/err")" -ge 3 ] || not_ok "$name: too few bursts: $(cat "$work/err")"
+            [ "$(sed -n 's/,//g; s/^\([0-9]*\) bursts.*/\1/p' "$work/err")" -ge 3 ] || not_ok "$name: too few bursts: $(cat "$work/err")"
             grep -q '^kept' "$work/out" || not_ok "$name: $(tail -n 1 "$work/out")"
-            echo "$name: $(tail -n 1 "$work/out"); $(grep -oE '^[0-9]+ bursts' "$work/err")"
+            echo "$name: $(tail -n 1 "$work/out"); $(grep -oE '^[0-9,]+ bursts' "$work/err")"
         done
     done
 done

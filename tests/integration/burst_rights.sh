@@ -14,7 +14,7 @@ not_ok() {
 }
 spin='while true do end'
 other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
-bursts() { grep -qE '^[1-9][0-9]* bursts?' "$1"; }
+bursts() { grep -qE '^[1-9][0-9,]* bursts?' "$1"; }
 # Users of the processes that repeat code, of the recorder with this PID.
 users() {
     local holders
@@ -35,7 +35,7 @@ for fewer in "${other[*]}" "setpriv --bounding-set=-sys_admin --inh-caps=-all" "
     sleep 0.3
     kill -0 $target 2>/dev/null || { echo "not possible here: $fewer: $(cat "$work/why")"; continue; }
     : >"$work/seen"
-    timeout 60 "$CYCLESCOPE" record --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
+    timeout 60 "$CYCLESCOPE" record -v --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
     recorder=$!
     sleep 0.1
     watch "$(pgrep -P $recorder -x cyclescope || echo $recorder)" "$work/seen"
@@ -53,7 +53,7 @@ done
 
 # 2. One that changes its user while it runs.
 : >"$work/seen"
-"$CYCLESCOPE" record --burst-rate 300 -o "$work/late" -- perl -e '
+"$CYCLESCOPE" record -v --burst-rate 300 -o "$work/late" -- perl -e '
     sub spin { my $until = times() + shift; while (times() < $until) { my $n = 0; $n += $_ for 1 .. 200000 } }
     spin(1.5); $( = $) = 65533; $< = $> = 65533; $> == 65533 or die; spin(3)' >/dev/null 2>"$work/err" &
 recorder=$!
@@ -64,11 +64,11 @@ grep -q '^0 ' "$work/seen" && not_ok "by root: $(sort "$work/seen" | uniq -c)"
 
 # 3. A profiler that has fewer rights itself: root that can't change its user, and somebody.
 lua='local t = os.clock() while os.clock() < t + 2 do end'
-setpriv --bounding-set=-setuid,-setgid,-kill,-sys_nice --inh-caps=-all "$CYCLESCOPE" record --burst-rate 300 -o "$work/cut" \
+setpriv --bounding-set=-setuid,-setgid,-kill,-sys_nice --inh-caps=-all "$CYCLESCOPE" record -v --burst-rate 300 -o "$work/cut" \
     -- lua5.4 -e "$lua" >/dev/null 2>"$work/err"
 bursts "$work/err" || not_ok "without CAP_SETUID: no bursts: $(cat "$work/err")"
 mkdir -m 777 "$work/somebody"
-"${other[@]}" "$CYCLESCOPE" record --burst-rate 300 -o "$work/somebody/store" -- lua5.4 -e "$lua" >/dev/null 2>"$work/err"
+"${other[@]}" "$CYCLESCOPE" record -v --burst-rate 300 -o "$work/somebody/store" -- lua5.4 -e "$lua" >/dev/null 2>"$work/err"
 bursts "$work/err" || grep -q 'no bursts:\|perf_event_paranoid\|Permission' "$work/err" || not_ok "somebody: no bursts: $(cat "$work/err")"
 
 
@@ -77,7 +77,7 @@ capabilities=+perfmon,+bpf,+sys_ptrace,+dac_read_search,+syslog
 "${other[@]}" lua5.4 -e "$spin" &
 target=$!
 setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=$capabilities --ambient-caps=$capabilities "$CYCLESCOPE" \
-    record --burst-rate 300 --seconds 1 -o "$work/somebody/service" -p $target >/dev/null 2>"$work/err"
+    record -v --burst-rate 300 --seconds 1 -o "$work/somebody/service" -p $target >/dev/null 2>"$work/err"
 kill $target
 wait $target 2>/dev/null
 grep -q "skipped: the program belongs to another user" "$work/err" || grep -q 'no bursts:\|perf_event_paranoid\|Permission\|setpriv' "$work/err" ||
@@ -87,7 +87,7 @@ grep -q "skipped: the program belongs to another user" "$work/err" || grep -q 'n
 if command -v perl >/dev/null && [ -z "$(findmnt -nT "$work" -o OPTIONS | grep nosuid)" ]; then
     printf '#include <unistd.h>\nint main(void) { return geteuid() != 0; }\n' >"$work/rights.c"
     gcc -O1 -o "$work/rights" "$work/rights.c" && chmod 4755 "$work/rights"
-    "$CYCLESCOPE" record --burst-rate 1000 -o "$work/set-uid" -- "${other[@]}" perl -e 'my $lost = 0;
+    "$CYCLESCOPE" record -v --burst-rate 1000 -o "$work/set-uid" -- "${other[@]}" perl -e 'my $lost = 0;
         for (1 .. 3) { my @pids = map { my $pid = fork(); if (!$pid) {
                 my $n = 0; while ((times)[0] < 0.6) { $n += $_ for 1 .. 1000 } exec $ARGV[0]; exit 9; } $pid } 1 .. 4;
             for (@pids) { waitpid($_, 0); $lost += $? != 0 } }

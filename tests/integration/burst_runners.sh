@@ -109,10 +109,10 @@ waits_until counts || not_ok "status counts $(status burst_runners) runners, the
 
 # 3. Who has a real-time policy is left alone.
 if command -v chrt >/dev/null && chrt -r 1 true 2>/dev/null; then
-    "$CYCLESCOPE" record --burst-rate 200 -o "$work/real" -- chrt -r 1 lua5.4 "$work/spin.lua" 1 2>"$work/err"
+    "$CYCLESCOPE" record -v --burst-rate 200 -o "$work/real" -- chrt -r 1 lua5.4 "$work/spin.lua" 1 2>"$work/err"
     grep -q '^0 bursts' "$work/err" && grep -q 'real-time policy' "$work/err" || not_ok "a real-time thread: $(cat "$work/err")"
-    "$CYCLESCOPE" record --burst-rate 200 --burst-real-time -o "$work/asked" -- chrt -r 1 lua5.4 "$work/spin.lua" 1 2>"$work/err"
-    grep -q '^[1-9][0-9]* bursts*.*at most' "$work/err" || not_ok "a real-time thread, asked for: $(cat "$work/err")"
+    "$CYCLESCOPE" record -v --burst-rate 200 --burst-real-time -o "$work/asked" -- chrt -r 1 lua5.4 "$work/spin.lua" 1 2>"$work/err"
+    grep -q '^[1-9][0-9,]* bursts*.*at most' "$work/err" || not_ok "a real-time thread, asked for: $(cat "$work/err")"
 else
     echo "no real-time policy is allowed here"
 fi

@@ -64,7 +64,7 @@ attack() { # name user command...
     "$@" "$work/hostile" 8 "$work/roots/$name" "$work/layout" >"$work/$name.out" 2>&1 &
     target=$!
     sleep 0.2
-    "$CYCLESCOPE" record --burst-rate 300 -o "$work/$name.store" -p $target >/dev/null 2>"$work/$name.err" &
+    "$CYCLESCOPE" record -v --burst-rate 300 -o "$work/$name.store" -p $target >/dev/null 2>"$work/$name.err" &
     recorder=$!
     for ((i = 0; i < 60; i++)); do
         replayer=$(replayer_of $recorder) && [ -n "$replayer" ] && break

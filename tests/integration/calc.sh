@@ -11,9 +11,9 @@ gcc -O2 -g -fno-omit-frame-pointer -o "$dir/k" bench/kernels/forward_fail.c || f
 # excuse.
 for try in 1 2 3; do
     rm -rf "$dir/s"
-    "$CYCLESCOPE" record -o "$dir/s" -F 1000 --burst-rate 30 -- "$dir/k" 2 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "record"; }
+    "$CYCLESCOPE" record -v -o "$dir/s" -F 1000 --burst-rate 30 -- "$dir/k" 2 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "record"; }
     "$CYCLESCOPE" calc --store "$dir/s" --json pack >"$dir/json" 2>"$dir/err" && break
-    bursts=$(sed -n 's/^\([0-9]*\) bursts.*/\1/p' "$dir/out")
+    bursts=$(sed -n 's/,//g; s/^\([0-9]*\) bursts.*/\1/p' "$dir/out")
     [ "${bursts:-0}" -lt 30 ] || break
 done
 [ -s "$dir/json" ] || { cat "$dir/err"; fail "calc gave nothing"; }

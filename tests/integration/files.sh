@@ -15,7 +15,7 @@ kind() { # NAME: the last command's status decides
 }
 lacks() { echo "kind $1: skipped, $2"; }
 record() { # STORE OPTIONS... -- COMMAND...
-    "$CYCLESCOPE" record --no-bursts -o "$@" >said 2>&1 || { echo "record $*: $(cat said)"; return 1; }
+    "$CYCLESCOPE" record -v --no-bursts -o "$@" >said 2>&1 || { echo "record $*: $(cat said)"; return 1; }
 }
 tree_has() { "$CYCLESCOPE" tree --store "$1" --min 5 >tree 2>&1 && python3 - "${@:2}" <<'P'
 import re, sys

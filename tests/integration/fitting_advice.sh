@@ -51,14 +51,14 @@ else
 fi
 
 # 2. One sample, of one procedure, of one image.
-"$CYCLESCOPE" record -c 60000000 --no-bursts --no-paths -o one -- "$P" 80 >/dev/null 2>said
+"$CYCLESCOPE" record -v -c 60000000 --no-bursts --no-paths -o one -- "$P" 80 >/dev/null 2>said
 if grep -q '^1 sample of' said; then
     for report in prof sum stats tree 'calc alpha' 'list alpha' 'prof --by image' 'report --html page.html'; do
         # shellcheck disable=SC2086
         "$CYCLESCOPE" $report --store one >>said 2>&1
     done
     [ ! -e page.html ] || grep -oE '"advice":\[[^]]*' page.html >>said
-    ! grep -E '(^|[^0-9.,/])1 (samples|procedures|images|lines|bursts|paths|threads|intervals|epochs|edges)\b' said || not_ok "one of many"
+    ! grep -E '(^|[^0-9.,/])1 (samples|functions|images|lines|bursts|paths|threads|intervals|epochs|edges)\b' said || not_ok "one of many"
 else
     grep -E '^[0-9]+ samples? of' said
 fi
@@ -92,7 +92,7 @@ d = json.load(sys.stdin)
 total = sum(r["samples"]["page-faults"] for r in d["rows"])
 assert total > 2, total # the kernel chooses its period, badly at first
 assert all(abs(r["percents"]["page-faults"] - 100 * r["samples"]["page-faults"] / total) < 1e-6 for r in d["rows"])
-print(total)' >total || not_ok "shares of the second event"
+print(f"{total:,}")' >total || not_ok "shares of the second event"
 "$CYCLESCOPE" prof --store two >out
 grep -q "^page-faults: $(cat total) samples" out && grep -qE '^cpu-clock +% .* page-faults +% ' out || not_ok "$(head -n 5 out)"
 

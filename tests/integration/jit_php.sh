@@ -19,7 +19,7 @@ P
 php="php -d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.jit=1205 -d opcache.jit_buffer_size=64M -d opcache.jit_debug=32 -d opcache.file_update_protection=0"
 cd "$dir"
 rc=0
-"$CYCLESCOPE" record -F 1000 --burst-rate 40 -o store -- $php sums.php >truth 2>said || rc=$?
+"$CYCLESCOPE" record -v -F 1000 --burst-rate 40 -o store -- $php sums.php >truth 2>said || rc=$?
 if grep -q 'no JIT here\|opcache_get_status' truth said; then echo "this php has no JIT"; exit 77; fi
 [ $rc = 0 ] || { cat said truth; exit 1; }
 "$CYCLESCOPE" prof --json --top 0 --store store >prof
@@ -52,7 +52,7 @@ texts = [r["instruction"] for r in rows]
 assert len(rows) > 8 and any(t.startswith("add") for t in texts) and any(t.startswith("xor") for t in texts), texts
 assert sampled > 100, sampled
 seen = max((e["seen"] for e in json.load(open(sys.argv[1] + "/edges"))["edges"]), default=0)
-bursts = int(re.search(r"(?m)^(\d+) bursts?", open(sys.argv[1] + "/said").read())[1])
+bursts = int(re.search(r"(?m)^([\d,]+) bursts?", open(sys.argv[1] + "/said").read())[1].replace(",", ""))
 assert seen > 0 or bursts < 5, f"{bursts} bursts, none in add"
 print(f"ok: {sampled} samples on {len(rows)} instructions, an edge seen {seen} times in {bursts} bursts")
 P

@@ -93,7 +93,7 @@ RECORDING = r"recording: (\d+) samples.* in \d+ s"
 own = ["record", "-F", "500"]
 screen = run("record -p", [program, *own, "-o", store(1), "-p", pid, "--seconds", "4"], True)
 shown("record -p", screen, RECORDING, 2)
-if not any("samples of" in l for l in screen.lines):
+if not any("CPU time" in l for l in screen.lines):
     fails("record -p: the summary isn't on the screen", "\n".join(screen.lines))
 screen = run("record -- COMMAND, its output elsewhere", [program, *own, "-o", store(2), "--", target, "spin", "4"], False)
 shown("record -- COMMAND, its output elsewhere", screen, RECORDING, 2)
@@ -104,7 +104,7 @@ for what, command in {"record -p": [program, *own, "-o", store(4), "-p", pid, "-
     said = open(work + "/stderr", "rb").read()
     if b"\x1b" in said or b"\r" in said or b"recording: " in said or b"explaining" in said:
         fails(what + ": a status line went into a file", said.decode(errors="replace"))
-for n, (what, command, pattern) in enumerate([("sum", ["sum"], r"explaining.* (\d+) %"), ("report --html", ["report", "--html", work + "/page.html"], r"procedures.*? (\d+) (?:%|rows)")]):
+for n, (what, command, pattern) in enumerate([("sum", ["sum"], r"explaining.* (\d+) %"), ("report --html", ["report", "--html", work + "/page.html"], r"functions.*? (\d+) (?:%|rows)")]):
     screen = run(what, [program, *command, "--store", work + "/store"], True, environment={"CYCLESCOPE_CACHE": f"{work}/cache{n}"})
     shown(what, screen, pattern, 1)
 sys.exit(bad > 0)

@@ -133,7 +133,7 @@ import json, sys
 p = json.load(sys.stdin)
 assert p["nameless"] > 0.9 * p["total"] and p["unknown"] == 0, p' || fail "nameless in JSON"
 strip work -o stripped && record -o "$dir/by-address" -- ./stripped >/dev/null 2>&1
-"$CYCLESCOPE" prof -o "$dir/by-address" | flat | grep -q 'stripped, whose procedures are called after their addresses' || fail "a stripped program"
+"$CYCLESCOPE" prof -o "$dir/by-address" | flat | grep -q 'stripped, whose functions are called after their addresses' || fail "a stripped program"
 "$CYCLESCOPE" prof | grep -q "has no name" && fail "a program with names is said to have none"
 
 # Several processes; one that isn't there is said.
@@ -159,13 +159,13 @@ wait $one $two
 expect() { # CODE COMMAND...
     local code=$1 got=0
     shift
-    record -o "$dir/codes" -- "$@" >"$dir/out" 2>&1 || got=$?
+    record -v -o "$dir/codes" -- "$@" >"$dir/out" 2>&1 || got=$?
     [ "$got" = "$code" ] || fail "$* gives $got, not $code: $(cat "$dir/out")"
 }
 expect 7 ./work
-grep -qE '^CPU time .* % of one CPU' "$dir/out" && grep -qE '^ +[0-9.]+ % .*after_it +work' "$dir/out" || fail "the summary: $(cat "$dir/out")"
-"$CYCLESCOPE" record -o "$dir/three" -- bash -c 'sleep 0.1 & wait; ./work; :' >"$dir/out" 2>&1
-grep -q '^CPU time .*, in 3 threads of 3 processes' "$dir/out" || fail "threads in the summary: $(cat "$dir/out")"
+grep -qE '^CPU time .* s of .* s elapsed: [0-9.]+ %.* in after_it \(work\)' "$dir/out" && grep -qE '^ +[0-9]+ % of one CPU' "$dir/out" || fail "the summary: $(cat "$dir/out")"
+"$CYCLESCOPE" record -v -o "$dir/three" -- bash -c 'sleep 0.1 & wait; ./work; :' >"$dir/out" 2>&1
+grep -q '% of one CPU, in 3 threads of 3 processes' "$dir/out" || fail "threads in the summary: $(cat "$dir/out")"
 expect 134 ./work abort
 expect 0 true
 expect 1 false

@@ -39,7 +39,7 @@ if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie
     joint = d["observed"]["joint"]
     assert len(joint) == 3, [j["title"] for j in joint] # work by changes, both by phase
     for j in joint:
-        kept, outside = (int(n) for n in re.search(r"(\d+)(?: intervals)? kept, (\d+) outside", j["title"]).groups())
+        kept, outside = (int(n.replace(",", "")) for n in re.search(r"([\d,]+)(?: intervals)? kept, ([\d,]+) outside", j["title"]).groups())
         assert sum(j["cells"][2::3]) + outside == kept > 0, j["title"]
         assert max(j["cells"][0::3]) < j["x"]["bins"] and outside < 0.1 * kept
     hash_row, chase_row = (joint[1]["y"]["names"].index(n) for n in ("hash", "chase"))

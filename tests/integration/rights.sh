@@ -61,19 +61,19 @@ row() { # FEATURE CAPABILITIES CHECK COMMAND...
     cat "$work/row"
     grep -qxFf "$work/row" "$here/docs/security.md" || not_ok "docs/security.md says otherwise"
 }
-samples() { grep -qE '^[1-9][0-9]* samples?' "$1"; }
+samples() { grep -qE '^[1-9][0-9,]* samples?' "$1"; }
 kernel_too() { samples "$1" && ! grep -q 'user code only' "$1"; }
 kernel_names() { kernel_too "$1" && ! grep -q 'addresses are hidden' "$1"; }
 procedures() { grep -q busy_procedure "$1"; }
 chains() { grep -qE '^call chains: [1-9]' "$1"; }
-bursts() { grep -qE '^[1-9][0-9]* bursts?' "$1"; }
+bursts() { grep -qE '^[1-9][0-9,]* bursts?' "$1"; }
 observed() { grep -qE 'samples|gaps|intervals' "$1" && ! grep -q 'cannot be known' "$1"; }
-record=("$ours" record -F 500 -o "$work/out/store")
+record=("$ours" record -v -F 500 -o "$work/out/store")
 plain=("${record[@]}" --no-bursts --no-chains)
 echo "| what | capabilities |"
 row "\`record -- COMMAND\`, your own code" "" samples "${plain[@]}" -- "$work/spin" 0.2
 row "the kernel's code in it" perfmon kernel_too "${plain[@]}" -- "$work/spin" 0.2
-row "the kernel's procedures by name" "perfmon syslog" kernel_names "${plain[@]}" -- "$work/spin" 0.2
+row "the kernel's functions by name" "perfmon syslog" kernel_names "${plain[@]}" -- "$work/spin" 0.2
 row "bursts of your own programs" "" bursts "${record[@]}" --no-chains --burst-rate 200 -- "$work/spin" 4
 row "call chains without frame pointers" "perfmon bpf" chains "${record[@]}" --no-bursts -g -- "$work/spin" 0.2
 row "\`record -p\`, another user's process" perfmon samples "${plain[@]}" --seconds 0.5 -p "${targets[0]}"

@@ -22,7 +22,7 @@ start() { "${user[@]}" "$@" >"$work/free/out" 2>&1 & pid=$!; pids="$pids $pid"; 
 
 # 1. Shares and chains: seven procedures of equal shares but two.
 start "$work/procedures" 500 500 500 1000 1000 500 500
-denied "$cs" record -F 250 -o "$work/free/s" -p $pid --seconds 40 2>"$work/said" || { cat "$work/said"; exit 1; }
+denied "$cs" record -v -F 250 -o "$work/free/s" -p $pid --seconds 40 2>"$work/said" || { cat "$work/said"; exit 1; }
 cat "$work/said"
 wait $pid
 grep -qE '^call chains: (9[5-9]|100)[.0-9]* % complete' "$work/said"

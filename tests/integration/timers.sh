@@ -50,13 +50,13 @@ denied "$cs" record -g -o "$work/free/g" -- "$work/procedures" "$@" 2>/dev/null
 awk '{ n += $NF; if (/__libc_start_call_main;(main;)?(alpha|beta|gamma_ray|delta|epsilon|wobbly|zeta) /) m += $NF } END { print m / n " of the samples are in chains from the start to the procedure"; exit !(m > 0.9 * n) }' "$work/folded"
 
 # 3. Short processes have names: each of these is gone before a drain.
-denied "$cs" record -o "$work/free/short" -- sh -c 'i=0; while [ $i -lt 60 ]; do '"$work/procedures"' 2 2 2 2 2 2 2 >/dev/null; i=$((i + 1)); done' 2>"$work/said"
+denied "$cs" record -v -o "$work/free/short" -- sh -c 'i=0; while [ $i -lt 60 ]; do '"$work/procedures"' 2 2 2 2 2 2 2 >/dev/null; i=$((i + 1)); done' 2>"$work/said"
 cat "$work/said"
 "$cs" prof --store "$work/free/short" --by image | tee "$work/short"
 grep -q procedures "$work/short"
 python3 - "$work/said" <<'PY'
 import re, sys
-n, unknown = re.search(r"(\d+) samples of .*lost, (\d+) unknown", open(sys.argv[1]).read()).groups()
+n, unknown = re.search(r"(\d+) samples of .*lost, (\d+) unknown", re.sub(r"(?<=\d),(?=\d)", "", open(sys.argv[1]).read())).groups()
 assert int(n) > 20 and int(unknown) <= 0.03 * int(n), (n, unknown)
 PY
 

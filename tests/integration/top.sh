@@ -55,10 +55,10 @@ await() { # until the screen shows it
 await '^ +[0-9]+ +[0-9.]+ +[0-9.]+ +beta '
 sed -n 5p "$tmp/screen" | grep -q beta || fail "beta is not on top"
 press h; await 'next hottest instruction'; press h
-press Enter; await 'beta: [0-9]+ samples'
+press Enter; await 'beta: [0-9,]+ samples'
 await '^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9a-f]+ +[a-z]' # samples, %, line, offset, instruction
 grep -q 'procedures.c:[0-9]*:  PROCEDURE(beta' "$tmp/screen" || fail "the source line of the hottest instruction"
-press n; press Escape; await 'procedures: [0-9]+ samples'
+press n; press Escape; await 'functions: [0-9,]+ samples'
 press / ; press -l kernel_or_none; press Enter; await 'nothing was sampled'
 press Escape; await ' beta '
 press Tab; await 'PID  process'; grep -q "$target  procedures" "$tmp/screen" || fail "the process isn't listed"
