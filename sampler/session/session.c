@@ -22,7 +22,8 @@
 #define REPLACED_NS                                                                                          \
     (10 * 1000000000ULL) /* so long after code took the place of other code, more is expected to */
 #define REPLACED_DRAIN_NS                                                                                    \
-    100000000ULL /* then rows are this long at most: each is one method's or shared by time */
+    100000000ULL     /* then rows are this long at most: each is one method's or shared by time */
+#define THRIFTY 0.01 /* a budget that doesn't pay for ten drains a second */
 #define KEEP_NS (10 * 1000000000ULL)
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
 #define DRAIN_SECONDS_MIN 0.05
@@ -282,7 +283,8 @@ bool cs_session_code_is_replaced(const struct cs_sampler *s)
 static uint64_t next_drain_ns(struct cs_sampler *s)
 {
     uint64_t settled = drain_interval_ns(s);
-    if (cs_session_code_is_replaced(s) && settled > REPLACED_DRAIN_NS)
+    const bool thrifty = s->config.budget > 0 && s->config.budget < THRIFTY;
+    if (!thrifty && cs_session_code_is_replaced(s) && settled > REPLACED_DRAIN_NS)
         settled = REPLACED_DRAIN_NS;
     uint64_t ns = (uint64_t)(1e9 * DRAIN_SECONDS_MIN) << s->early_drains;
     if (ns >= settled)
