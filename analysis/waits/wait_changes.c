@@ -13,6 +13,8 @@
 #define SIGNIFICANT 0.01
 /* T at first (sampler/placing/waits.c). More than 4,000 waits a second double it: then chance is more than what is said. */
 #define KEPT_NS 4e6
+#define AGREE 0.01 /* of their mean: runs don't agree better */
+#define FREEDOM_ENOUGH 4
 #define WAITS_COMPARED 8 /* of a row and run, at least, to tell runs' differences from chance */
 
 static const char *keep(struct cs_wait_changes *c, const char *text)
@@ -28,6 +30,17 @@ static double variance_of(const struct cs_wait_group *g)
     for (unsigned b = 0; b < CS_WAIT_BINS; b++) {
         double length = fmin(exp2(b + 0.5), (double)g->longest_ns);
         sum += (double)g->bins[b] * length * fmax(length, fmin(KEPT_NS, (double)g->ns));
+    }
+    return sum;
+}
+
+/* Of that, what comes from drawing the short ones that are kept. */
+static double sampled_of(const struct cs_wait_group *g)
+{
+    double sum = 0;
+    for (unsigned b = 0; b < CS_WAIT_BINS; b++) {
+        double length = fmin(exp2(b + 0.5), (double)g->longest_ns);
+        sum += (double)g->bins[b] * length * fmax(0, KEPT_NS - length);
     }
     return sum;
 }
@@ -79,7 +92,9 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
             return -ENOMEM;
         in->ns += (double)g->ns;
         in->variance += variance_of(g);
+        in->sampled += sampled_of(g);
         x->side[side].waits += (double)g->count;
+        x->side[side].own_cpu_ns += (double)g->facts.by_own_ns;
         if (g->blame.text && !c->by_kind)
             x->meanwhile = keep(c, g->blame.text);
     }
@@ -94,15 +109,17 @@ static bool is_for_cpu(const struct cs_wait_change *x)
     return strcmp(x->kind, "run-queue") == 0;
 }
 
-/* How many times more than chance the runs of one side differ. */
-static double pooled_dispersion(const struct cs_wait_changes *c, bool for_cpu)
+/* How many times more than chance the runs of one side differ: in rows of `kind`, or in all that are for a CPU or aren't. */
+static double pooled_dispersion(const struct cs_wait_changes *c, const char *kind, bool for_cpu,
+                                double *degrees)
 {
     double chi = 0, freedom = 0;
     for (size_t i = 0; i < c->n; i++)
         for (unsigned side = 0; side < 2; side++) {
             const struct cs_wait_change *x = &c->at[i];
             double mean = 0, runs = c->runs[side];
-            if (runs < 2 || is_for_cpu(x) != for_cpu || x->side[side].waits < WAITS_COMPARED)
+            if (runs < 2 || (kind ? strcmp(x->kind, kind) != 0 : is_for_cpu(x) != for_cpu) ||
+                x->side[side].waits < WAITS_COMPARED)
                 continue;
             for (size_t r = 0; r < c->n_runs; r++)
                 mean += c->side_of[r] == side ? x->by_run.at[r].ns / runs : 0;
@@ -111,7 +128,48 @@ static double pooled_dispersion(const struct cs_wait_changes *c, bool for_cpu)
                     chi += pow(x->by_run.at[r].ns - mean, 2) / (x->side[side].variance * runs);
             freedom += runs - 1;
         }
+    if (degrees)
+        *degrees = freedom;
     return freedom >= 1 ? fmax(1, chi / freedom) : 1;
+}
+
+static double dispersion_of(const struct cs_wait_changes *c, const struct cs_wait_change *x)
+{
+    double degrees, of_kind = pooled_dispersion(c, x->kind, false, &degrees);
+    return degrees >= FREEDOM_ENOUGH ? of_kind : is_for_cpu(x) ? c->dispersion_for_cpu : c->dispersion;
+}
+
+/* Between runs of one side, of a single one; 0 where no side has several. */
+static double variance_of_runs(const struct cs_wait_changes *c, const struct cs_wait_change *x)
+{
+    double sum = 0, freedom = (double)c->n_runs - 2;
+    for (size_t r = 0; r < c->n_runs; r++)
+        sum += pow(x->by_run.at[r].ns - x->side[c->side_of[r]].ns, 2);
+    return freedom > 0 ? sum / freedom : 0;
+}
+
+/* That runs of one program differ so much. */
+static double chance_of(const struct cs_wait_changes *c, const struct cs_wait_change *x)
+{
+    const struct cs_wait_side *a = &x->side[0], *b = &x->side[1];
+    const double per_side = 1 / fmax(c->runs[0], 1) + 1 / fmax(c->runs[1], 1), runs = variance_of_runs(c, x),
+                 single = fmax((a->variance + b->variance) * dispersion_of(c, x), runs * per_side);
+    double by_waits = single > 0 ? erfc(fabs(x->difference) / sqrt(2 * single)) : 1;
+    if (c->runs[0] < 2 || c->runs[1] < 2)
+        return by_waits;
+    const double least = fmax(pow(AGREE * fmax(a->ns, b->ns), 2), fmax(a->sampled, b->sampled)),
+                 unit = fmax(runs, least) * per_side;
+    double by_runs =
+        unit > 0 ? cs_student_two_sided(fabs(x->difference) / sqrt(unit), (double)c->n_runs - 2) : 1;
+    return fmin(1, 2 * fmin(by_waits, by_runs));
+}
+
+/* Less than half of it passed while a thread of the recording had the CPU. */
+static bool is_others_doing(const struct cs_wait_changes *c, const struct cs_wait_change *x)
+{
+    const unsigned more = x->difference > 0;
+    const double scale = c->shares ? 100 / fmax(c->seconds[more] * 1e9, 1) : 1;
+    return is_for_cpu(x) && x->side[more].own_cpu_ns * scale < x->side[more].ns / 2;
 }
 
 static int most_changed_first(const void *left, const void *right)
@@ -136,23 +194,25 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
             double runs = c->runs[side], scale = c->shares ? 100 / fmax(c->all_ns[r], 1) : 1;
             x->by_run.at[r].ns *= scale;
             x->by_run.at[r].variance *= scale * scale;
+            x->by_run.at[r].sampled *= scale * scale;
+            x->side[side].sampled += x->by_run.at[r].sampled / runs;
             x->side[side].ns += x->by_run.at[r].ns / runs;
             x->side[side].variance += x->by_run.at[r].variance / (runs * runs);
         }
-        for (unsigned side = 0; side < 2; side++)
+        for (unsigned side = 0; side < 2; side++) {
             x->side[side].waits /= fmax(c->runs[side], 1);
+            x->side[side].own_cpu_ns /= fmax(c->runs[side], 1);
+        }
     }
     for (unsigned side = 0; side < 2; side++)
         c->seconds[side] /= fmax(c->runs[side], 1);
-    c->dispersion = pooled_dispersion(c, false);
-    c->dispersion_for_cpu = pooled_dispersion(c, true);
+    c->dispersion = pooled_dispersion(c, NULL, false, NULL);
+    c->dispersion_for_cpu = pooled_dispersion(c, NULL, true, NULL);
     for (size_t i = 0; rc == 0 && i < c->n; i++) {
         struct cs_wait_change *x = &c->at[i];
-        double variance = (x->side[0].variance + x->side[1].variance) *
-                          (is_for_cpu(x) ? c->dispersion_for_cpu : c->dispersion);
         x->difference = x->side[1].ns - x->side[0].ns;
         x->ratio = x->side[0].ns > 0 ? x->side[1].ns / x->side[0].ns : (double)INFINITY;
-        chance[i] = variance > 0 ? erfc(fabs(x->difference) / sqrt(2 * variance)) : 1;
+        chance[i] = chance_of(c, x);
     }
     if (rc == 0)
         rc = cs_false_discovery(chance, c->n, c->n, discovery);
@@ -161,6 +221,9 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
         double factor = 1 + c->least_percent / 100;
         x->discovery = discovery[i];
         x->significant = discovery[i] < SIGNIFICANT && (x->ratio > factor || x->ratio < 1 / factor);
+        x->others = x->significant && is_others_doing(c, x);
+        x->significant &= !x->others;
+        c->n_others += x->others;
         c->n_significant += x->significant;
     }
     free(chance);

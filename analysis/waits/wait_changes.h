@@ -4,8 +4,9 @@
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
  * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so the variance of their sum is the sum
  * of their squares (a compound Poisson sum). It is more where short ones were sampled. Between runs: what the runs of
- * one side differ by among themselves widens it (pooled chi-square). Waits for a CPU are pooled separately, because
- * they are as long as others make them. With one run on a side that spread is unknown. */
+ * one side differ by among themselves widens it (pooled chi-square, for each kind; in the row itself if that is more).
+ * Waits don't all come at random: where a side's runs agree closely, runs are the unit, and Student's t compares them.
+ * The better of both tests counts, twice its chance. With one run on a side the spread is unknown. */
 #ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 #define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
 
@@ -13,11 +14,11 @@
 #include "store/base/array.h"
 
 struct cs_wait_side { /* of one row; means of the runs */
-    double ns, waits, variance;
+    double ns, waits, variance, sampled, own_cpu_ns;
 };
 
 struct cs_wait_in_run {
-    double ns, variance;
+    double ns, variance, sampled; /* sampled: what of the variance comes from short waits that weren't kept */
 };
 
 struct cs_wait_change {
@@ -29,6 +30,7 @@ struct cs_wait_change {
     double difference, ratio; /* of ns, or of shares */
     double discovery;
     bool significant;
+    bool others; /* significant, but a wait for a CPU that other programs had: no change of the program */
     /* Internal. */
     CS_ARRAY(struct cs_wait_in_run) by_run;
 };
@@ -38,7 +40,7 @@ struct cs_wait_changes {
     bool by_kind; /* set by the caller: a row for each kind of wait */
     double least_percent;
     struct cs_wait_change *at;
-    size_t n, capacity, n_significant;
+    size_t n, capacity, n_significant, n_others;
     unsigned runs[2];
     double seconds[2]; /* of all threads' time, a run */
     double dispersion, dispersion_for_cpu;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wait_groups.h"
 
+#include "analysis/waits/wait_bases.h"
+#include "analysis/waits/wait_rounds.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
@@ -33,7 +35,8 @@ struct gathering {
     CS_ARRAY(struct named) named;
     CS_ARRAY(size_t) group_of; /* by context */
     CS_ARRAY(struct tally) tallies;
-    bool blaming; /* the second pass */
+    CS_ARRAY(struct cs_wait_meanwhile) meanwhile;
+    struct cs_wait_servers servers;
     struct cs_error *err;
 };
 
@@ -79,9 +82,10 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
                      : is_event_from(object)       ? "process"
                      : *waker && *waker != '['     ? "thread"
                                                    : "";
-    if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0)
+    if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0 || strcmp(kind, "monitor") == 0)
         via = "";
-    snprintf(key, sizeof key, "%s %s\n%s\n%p", by, kind, strcmp(kind, reason) == 0 ? "" : via,
+    /* Not by the call: who is to blame is known without it. */
+    snprintf(key, sizeof key, "%s %s\n%s\n%p", by, kind, strcmp(kind, reason) == 0 || !called ? "" : via,
              (const void *)place);
     int64_t n = cs_dictionary_add(&g->keys, key, strlen(key));
     if (n < 0 || (size_t)n < g->groups->n)
@@ -178,24 +182,6 @@ static int take_threads(struct gathering *g, struct cs_table *table)
                            row[CS_THREADS_COUNT]);
     }
     return rc;
-}
-
-/* The kernel's part has one name for several kinds of waits: those whose call says no more. */
-static const char *const bases[CS_WAIT_BASES] = {"socket", "lock", "read-write", "poll"};
-
-static int base_of(const char *reason, const char *call)
-{
-    static const char *const calls[] = {"read",     "readv",   "pread64",  "preadv", "write", "writev",
-                                        "pwrite64", "pwritev", "sendfile", "splice", "ioctl"};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (strcmp(call, calls[i]) == 0)
-            return 2;
-    for (int i = 0; i < CS_WAIT_BASES; i++) {
-        size_t n = strlen(bases[i]);
-        if (strncmp(reason, bases[i], n) == 0 && (reason[n] == ':' || !reason[n]))
-            return i;
-    }
-    return -1;
 }
 
 /* ---- facts ---- */
@@ -298,8 +284,8 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         if (n < 0)
             return -ENOMEM;
         struct cs_wait_group *group = &g->groups->at[n];
-        int base =
-            base_of(cs_table_string(table, row[CS_WAITS_REASON]), cs_table_string(table, row[CS_WAITS_CALL]));
+        int base = cs_wait_base_of(cs_table_string(table, row[CS_WAITS_REASON]),
+                                   cs_table_string(table, row[CS_WAITS_CALL]));
         if (base >= 0) {
             group->base[base].ns += row[CS_WAITS_NS];
             group->base[base].count += row[CS_WAITS_COUNT];
@@ -310,7 +296,10 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
             group->longest_ns = row[CS_WAITS_LONGEST];
         group->bins[row[CS_WAITS_LOG2] & (CS_WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
-        if (add_length(group, row) < 0)
+        if (add_length(group, row) < 0 ||
+            cs_wait_servers_note(&g->servers, group, (size_t)n,
+                                 cs_calls_node(&g->groups->waits, row[CS_WAITS_CONTEXT]),
+                                 row[CS_WAITS_NS]) < 0)
             return -ENOMEM;
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
@@ -324,25 +313,32 @@ static int take_waits(struct gathering *g, struct cs_table *table)
     return 0;
 }
 
-static void add_blame_facts(struct gathering *g, struct cs_wait_group *group, const char *what,
-                            const uint64_t *row)
+static int add_blame_facts(struct gathering *g, struct cs_wait_group *group, const char *what,
+                           struct cs_table *table, const uint64_t *row)
 {
     struct cs_wait_groups *w = g->groups;
     uint64_t ns = row[CS_BLAME_NS];
     group->blamed_ns += ns;
     if (strcmp(what, "running") == 0) {
+        const struct named holder = of_name(g, cs_table_string(table, row[CS_BLAME_HOLDER]));
         group->facts.by_busy_ns += ns;
+        group->facts.by_own_ns += holder.all_ns ? ns : 0;
     } else if (strcmp(what, "not followed") == 0 || strcmp(what, "waiting") == 0) {
         group->facts.by_unknown_ns += ns;
         group->facts.by_wait_ns += strcmp(what, "waiting") == 0 ? ns : 0;
     } else {
+        size_t at = is_for_cpu(what) ? SIZE_MAX : group_at(g, row[CS_BLAME_HOLDER_CONTEXT], SIZE_MAX);
+        if (at < w->n) {
+            struct cs_wait_meanwhile *more = cs_array_add(&g->meanwhile);
+            if (more)
+                *more = (struct cs_wait_meanwhile){(size_t)(group - w->at), at, ns};
+            return more ? 0 : -ENOMEM;
+        }
         bool idle = cs_wait_is_idle(cs_wait_kind(&w->waits, what, row[CS_BLAME_HOLDER_CONTEXT], ""));
         *(idle ? &group->facts.by_idle_ns : &group->facts.by_busy_ns) += ns;
         group->facts.by_wait_ns += idle ? 0 : ns;
-        size_t at = is_for_cpu(what) ? SIZE_MAX : group_at(g, row[CS_BLAME_HOLDER_CONTEXT], SIZE_MAX);
-        if (at < w->n && &w->at[at] != group && !cs_wait_is_idle(group->kind))
-            w->at[at].facts.blocks_ns += ns;
     }
+    return 0;
 }
 
 static int take_blame(struct gathering *g, struct cs_table *table)
@@ -359,8 +355,10 @@ static int take_blame(struct gathering *g, struct cs_table *table)
         place_text(running ? &g->groups->wakers : &g->groups->waits, row[CS_BLAME_HOLDER_CONTEXT], place,
                    sizeof place);
         snprintf(text, sizeof text, *place ? "%s: %s in %s" : "%s: %s",
-                 cs_table_string(table, row[CS_BLAME_HOLDER]), what, place);
-        add_blame_facts(g, &g->groups->at[n], what, row);
+                 cs_table_string(table, row[CS_BLAME_HOLDER]),
+                 cs_wait_kind(&g->groups->waits, what, row[CS_BLAME_HOLDER_CONTEXT], ""), place);
+        if (add_blame_facts(g, &g->groups->at[n], what, table, row) < 0)
+            return -ENOMEM;
         tally(g, (size_t)n, BLAME, text, row[CS_BLAME_NS]);
     }
     return 0;
@@ -418,53 +416,74 @@ static int longest_first(const void *left, const void *right)
     return (a->all_ns < b->all_ns) - (a->all_ns > b->all_ns);
 }
 
-static struct cs_wait_total *total_of(struct cs_wait_groups *w, const char *what)
+static void name_tops(struct gathering *g)
 {
-    for (size_t i = 0; i < w->n_totals; i++)
-        if (strcmp(w->totals[i].what, what) == 0)
-            return &w->totals[i];
-    return NULL;
-}
-
-/* A total of several kinds of waits is divided as the waits that were kept are: their sum stays exact. */
-static void refine(struct cs_wait_groups *w, unsigned base)
-{
-    struct cs_wait_total *total = total_of(w, bases[base]);
-    double whole = 0, waits = 0, left = total ? (double)total->ns : 0,
-           times = total ? (double)total->count : 0;
-    for (size_t i = 0; i < w->n; i++) {
-        whole += (double)w->at[i].base[base].ns;
-        waits += (double)w->at[i].base[base].count;
-    }
-    if (!total || whole <= 0 || waits <= 0)
-        return;
-    total->ns = total->count = 0;
-    for (size_t i = 0; i < w->n; i++) {
-        const struct cs_wait_group *g = &w->at[i];
-        if (!g->base[base].ns && !g->base[base].count)
-            continue;
-        struct cs_wait_total *part = total_of(w, g->kind);
-        if (!part) {
-            if (cs_array_room(w->totals, w->n_totals, w->totals_capacity) < 0)
-                continue;
-            part = &w->totals[w->n_totals++];
-            *part = (struct cs_wait_total){g->kind, 0, 0};
+    struct cs_wait_groups *w = g->groups;
+    for (size_t i = 0; i < g->tallies.n; i++) {
+        const struct tally *t = &g->tallies.at[i];
+        struct cs_wait_top *top = top_of(&w->at[t->group], t->which);
+        top->n++;
+        if (t->ns > top->ns) {
+            top->ns = t->ns;
+            top->text = t->text;
         }
-        part->ns += (uint64_t)(left * (double)g->base[base].ns / whole);
-        part->count += (uint64_t)(times * (double)g->base[base].count / waits + 0.5);
     }
 }
 
-static void read_groups(struct cs_wait_groups *w)
+/* The texts of a row go to another. */
+static void move_tallies(struct gathering *g, size_t from, size_t to)
 {
+    for (size_t i = 0, n = g->tallies.n; i < n; i++)
+        if (g->tallies.at[i].group == from) {
+            tally(g, to, g->tallies.at[i].which, g->tallies.at[i].text, g->tallies.at[i].ns);
+            g->tallies.at[i].group = g->groups->n;
+        }
+}
+
+static int join_parts(struct gathering *g)
+{
+    struct cs_wait_groups *w = g->groups;
+    for (size_t i = 0; i < w->n; i++) {
+        struct cs_wait_group *into = cs_wait_other_part(w, &w->at[i]);
+        if (!into)
+            continue;
+        move_tallies(g, i, (size_t)(into - w->at));
+        if (cs_wait_absorb(into, &w->at[i]) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* What another row took, and what only others' waits tell of. */
+static void leave_out_empty(struct cs_wait_groups *w)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->at[i].ns || w->at[i].count)
+            w->at[left++] = w->at[i];
+        else
+            free(w->at[i].lengths);
+    }
+    w->n = left;
+}
+
+static int read_groups(struct gathering *gathering)
+{
+    struct cs_wait_groups *w = gathering->groups;
+    cs_wait_servers_tell(&gathering->servers, w);
+    if (cs_wait_rounds(w, gathering->meanwhile.at, gathering->meanwhile.n) < 0 || join_parts(gathering) < 0)
+        return -ENOMEM;
+    name_tops(gathering);
+    leave_out_empty(w);
+    cs_wait_read_lookers(w);
     for (size_t i = 0; i < w->n; i++) {
         struct cs_wait_group *g = &w->at[i];
-        g->reading = cs_wait_reading_of(g->kind, &g->facts);
         if (g->facts.timed_out && g->reading == CS_WAIT_IS_IDLE)
             g->kind = "timer";
         w->idle_ns += g->reading == CS_WAIT_IS_IDLE ? g->ns : 0;
         w->either_ns += g->reading == CS_WAIT_IS_EITHER ? g->ns : 0;
     }
+    return 0;
 }
 
 /* Why there are none: of that process, or at all. */
@@ -497,7 +516,7 @@ static int no_waits(struct cs_store *store, const char *label, struct cs_error *
 int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
                         const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
-    struct gathering g = {.groups = w};
+    struct gathering g = {.groups = w, .servers.waits = &w->waits};
     struct cs_calls_wanted of = *wanted;
     *w = (struct cs_wait_groups){0};
     of.keys = true;
@@ -507,21 +526,12 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     if (rc == 0)
         rc = cs_calls_open(&w->wakers, store, &of, err);
     rc = rc < 0 ? rc : take_profiles(&g, store, wanted->label, err);
-    for (size_t i = 0; i < g.tallies.n; i++) {
-        const struct tally *t = &g.tallies.at[i];
-        struct cs_wait_top *top = top_of(&w->at[t->group], t->which);
-        top->n++;
-        if (t->ns > top->ns) {
-            top->ns = t->ns;
-            top->text = t->text;
-        }
-    }
+    if (rc == 0 && read_groups(&g) < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory for the recording's waits");
     for (size_t i = 0; i < w->n; i++)
         if (w->at[i].n_lengths)
             qsort(w->at[i].lengths, w->at[i].n_lengths, sizeof *w->at[i].lengths, shortest_first);
-    read_groups(w);
-    for (unsigned base = 0; base < CS_WAIT_BASES; base++)
-        refine(w, base);
+    cs_wait_refine_totals(w);
     if (w->n)
         qsort(w->at, w->n, sizeof *w->at, most_first);
     if (w->n_threads)
@@ -537,6 +547,8 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     cs_array_free(&g.named);
     cs_array_free(&g.group_of);
     cs_array_free(&g.tallies);
+    cs_array_free(&g.meanwhile);
+    cs_wait_servers_fini(&g.servers);
     if (rc == 0 && !w->n_totals)
         rc = no_waits(store, wanted->label, err);
     if (rc < 0)

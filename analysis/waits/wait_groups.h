@@ -6,6 +6,8 @@
  *   wait_texts    what reports say of them: texts, the first of all, medians
  *   wait_place    where a wait was, and what it is called
  *   wait_reading  whether it is a wait, or idleness
+ *   wait_bases    totals of several kinds, divided
+ *   wait_rounds   readings of rows that depend on one another
  *   time_lines    what each thread did over time
  *   wall          threads' time on and off the CPU, by function
  *   wait_changes  two sides of runs compared

@@ -26,15 +26,29 @@ bool cs_wait_is_own(const struct cs_call_function *f)
     return f->image && !is_kernel(f) && !is_c_library(f);
 }
 
-/* Of the C++ library, inlined into whose they are: how to wait, and nothing else. */
+/* Of the C++ library and of Java's machine, in whose they are: how to wait, and nothing else. */
 static bool is_way_to_wait(const struct cs_call_function *f)
 {
-    static const char *const names[] = {
-        "__gthread_",        "std::mutex::",     "std::timed_mutex::",  "std::recursive_",
-        "std::shared_mutex", "std::__shared_",   "std::unique_lock",    "std::lock_guard",
-        "std::scoped_lock",  "std::shared_lock", "std::lock",           "std::condition_variable",
-        "std::thread::join", "std::this_thread", "std::__basic_future", "std::future",
-        "std::__atomic_"};
+    static const char *const names[] = {"__gthread_",
+                                        "std::mutex::",
+                                        "std::timed_mutex::",
+                                        "std::recursive_",
+                                        "std::shared_mutex",
+                                        "std::__shared_",
+                                        "std::unique_lock",
+                                        "std::lock_guard",
+                                        "std::scoped_lock",
+                                        "std::shared_lock",
+                                        "std::lock",
+                                        "std::condition_variable",
+                                        "std::thread::join",
+                                        "std::this_thread",
+                                        "std::__basic_future",
+                                        "std::future",
+                                        "std::__atomic_",
+                                        "os::PlatformEvent::",
+                                        "os::PlatformMonitor::",
+                                        "PosixSemaphore::"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(f->brief, names[i], strlen(names[i])) == 0)
             return true;
@@ -123,6 +137,8 @@ const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint6
         return "pi-mutex";
     if (is_in(waits, cs_calls_node(waits, context), "ObjectMonitor::EnterI"))
         return "monitor";
+    if (is_in(waits, cs_calls_node(waits, context), "JavaThread::sleep"))
+        return "sleep";
     (void)cs_wait_place(waits, cs_calls_node(waits, context), &via);
     for (size_t i = 0; via && i < sizeof names / sizeof *names; i++)
         if (begins(via->brief, names[i].begins))

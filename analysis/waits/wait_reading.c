@@ -26,7 +26,7 @@ static bool is_handed_on(const char *kind)
     return is_among(kind, kinds);
 }
 
-static bool is_for_work(const char *kind)
+bool cs_wait_is_for_work(const char *kind)
 {
     static const char *const kinds[] = {"condition", "semaphore", "lock", NULL};
     return is_among(kind, kinds);
@@ -55,7 +55,8 @@ enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_f
     if (is_most(f->pool_ns, f) || (!blocks && is_most(f->timer_ns, f)))
         return CS_WAIT_IS_IDLE;
     if (f->timed_out)
-        return blocks || !is_most(f->resting_ns, f) ? CS_WAIT_IS_WAIT : CS_WAIT_IS_IDLE;
+        return blocks || !is_most(f->resting_ns, f) || is_most(f->serving_ns, f) ? CS_WAIT_IS_WAIT
+                                                                                 : CS_WAIT_IS_IDLE;
     if (is_handed_on(kind) && is_most(f->by_idle_ns, f))
         return CS_WAIT_IS_IDLE;
     if (strcmp(kind, "events") == 0 && is_most(f->by_busy_ns + f->by_unknown_ns, f))
@@ -66,8 +67,8 @@ enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_f
         return CS_WAIT_IS_EITHER;
     if ((strcmp(kind, "child") == 0 || strcmp(kind, "join") == 0) && is_most(f->no_end_ns, f))
         return CS_WAIT_IS_EITHER;
-    if (is_for_work(kind) && !is_most(f->first_thread_ns, f) && !blocks &&
-        (is_most(f->resting_ns, f) || !is_most(f->by_busy_ns + f->by_idle_ns, f)))
+    if (cs_wait_is_for_work(kind) && !is_most(f->first_thread_ns, f) && !is_most(f->serving_ns, f) &&
+        !blocks && (is_most(f->resting_ns, f) || !is_most(f->by_busy_ns + f->by_idle_ns, f)))
         return CS_WAIT_IS_EITHER;
     return CS_WAIT_IS_WAIT;
 }
@@ -75,11 +76,15 @@ enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_f
 double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *f)
 {
     static const char *const shared[] = {"child", "join", "condition", "semaphore", "lock", NULL};
-    if (is_most(f->timer_ns, f)) /* a timer's sleep counts for what it keeps from others */
+    const bool for_time = f->timed_out || strcmp(kind, "sleep") == 0, keeps = f->keeps_ns > f->ns / 10;
+    if (for_time && keeps) /* it counts for what it keeps from others, and below them: they are the harm */
+        return 0.999 * (double)(f->keeps_ns < f->ns ? f->keeps_ns : f->ns);
+    if (is_most(f->timer_ns, f))
         return (double)(f->blocks_ns < f->ns ? f->blocks_ns : f->ns);
     if (!is_among(kind, shared))
         return (double)f->ns;
-    uint64_t elsewhere = f->by_wait_ns;
+    const bool for_end = strcmp(kind, "child") == 0 || strcmp(kind, "join") == 0;
+    uint64_t elsewhere = f->by_wait_ns - (for_end ? 0 : f->by_time_ns);
     if (strcmp(kind, "join") == 0 && f->by_busy_ns > elsewhere) /* what that thread computed is its own */
         elsewhere = f->by_busy_ns;
     return (double)f->ns - (double)(elsewhere < f->ns ? elsewhere : f->ns);

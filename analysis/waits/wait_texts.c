@@ -36,6 +36,11 @@ const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
     uint64_t waited = 0;
     for (size_t i = 0; i < w->n; i++)
         waited += w->at[i].reading == CS_WAIT_IS_WAIT ? w->at[i].ns : 0;
+    for (size_t i = 0; waited < w->either_ns / 100 && i < w->n; i++) /* a few ms for a CPU tell nothing */
+        if (w->at[i].reading == CS_WAIT_IS_EITHER) {
+            first = &w->at[i];
+            break;
+        }
     if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
         return NULL;
     return waited + w->either_ns > w->on_ns ? first : NULL;

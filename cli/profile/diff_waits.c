@@ -91,7 +91,7 @@ static void put_rows(struct output *out, const struct parsed *args, const struct
         table_number(table, x->side[1].ns * scale);
         table_number(table, x->difference * scale);
         table_number(table, x->ratio);
-        table_text(table, x->significant ? "yes" : "no");
+        table_text(table, x->significant ? "yes" : x->others ? "others" : "no");
         table_text(table, x->kind);
         table_text(table, *x->where ? x->where : NULL);
         table_text(table, *x->image ? x->image : NULL);
@@ -126,6 +126,12 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
         put_rows(out, args, c, all);
     output_note(out, "%zu of %zu differ significantly (false discovery rate below 1 %%, change above %g %%).",
                 c->n_significant, c->n, c->least_percent);
+    if (c->n_others)
+        output_note(
+            out,
+            "%zu more changed, but wait%s for a CPU that other programs had: no change of this program. "
+            "--all shows %s as \"others\".",
+            c->n_others, c->n_others == 1 ? "s" : "", c->n_others == 1 ? "it" : "them");
     if (c->runs[0] < 2 || c->runs[1] < 2)
         output_note(
             out,

@@ -83,13 +83,36 @@ static void find_circle(const struct standers *s, struct stander *one)
     }
 }
 
-static const struct cs_wait_thread *row_of(const struct cs_wait_kernel *k, const struct cs_wait_record *r)
+struct living { /* threads that have a row, by number */
+    const struct cs_wait_thread *at[CS_WAIT_THREADS];
+    size_t n;
+};
+
+/* Two may have one number: one is gone, which nobody saw. */
+static int row_by_thread(const void *left, const void *right)
 {
-    for (uint32_t i = 0; i < CS_WAIT_THREADS; i++)
-        if (k->rows[i].tid == r->tid && k->rows[i].task == r->task && !k->rows[i].end_ns &&
-            k->rows[i].since_ns)
-            return &k->rows[i];
-    return NULL;
+    const struct cs_wait_thread *a = *(const struct cs_wait_thread *const *)left,
+                                *b = *(const struct cs_wait_thread *const *)right;
+    return a->tid != b->tid ? (a->tid > b->tid) - (a->tid < b->tid)
+                            : (a->task > b->task) - (a->task < b->task);
+}
+
+static struct living *find_living(const struct cs_wait_kernel *k)
+{
+    struct living *l = calloc(1, sizeof *l);
+    for (uint32_t i = 0; l && i < CS_WAIT_THREADS; i++)
+        if (k->rows[i].tid && !k->rows[i].end_ns && k->rows[i].since_ns)
+            l->at[l->n++] = &k->rows[i];
+    if (l)
+        qsort(l->at, l->n, sizeof *l->at, row_by_thread);
+    return l;
+}
+
+static const struct cs_wait_thread *row_of(const struct living *l, const struct cs_wait_record *r)
+{
+    const struct cs_wait_thread key = {.tid = r->tid}, *of = &key, *const * found;
+    found = bsearch(&of, l->at, l->n, sizeof of, row_by_thread);
+    return found && (*found)->task == r->task ? *found : NULL;
 }
 
 static uint32_t copy_stack(struct cs_wait_copied *copied)
@@ -139,8 +162,11 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
 {
     struct standers s = {0};
     struct cs_wait_copied *copied = k->standing ? calloc(1, sizeof *copied) : NULL;
-    if (!copied)
+    struct living *living = copied ? find_living(k) : NULL;
+    if (!living) {
+        free(copied);
         return;
+    }
     k->standing(k->arg, note, &s);
     if (s.at.n)
         qsort(s.at.at, s.at.n, sizeof *s.at.at, by_tid);
@@ -150,7 +176,7 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
         find_circle(&s, s.at.at[i]);
     for (size_t i = 0; i < s.at.n; i++) {
         struct stander *one = s.at.at[i];
-        const struct cs_wait_thread *row = row_of(k, &one->record);
+        const struct cs_wait_thread *row = row_of(living, &one->record);
         uint64_t since = row                               ? row->since_ns
                          : one->record.start_ns > began_ns ? one->record.start_ns
                                                            : began_ns;
@@ -172,5 +198,6 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
     for (size_t i = 0; i < s.at.n; i++)
         free(s.at.at[i]);
     cs_array_free(&s.at);
+    free(living);
     free(copied);
 }

@@ -116,6 +116,11 @@ enum cs_wait_reason cs_wait_reason_of_call(int call)
     return CS_WAIT_OTHER;
 }
 
+static bool locks_a_file(int call)
+{
+    return call == __NR_flock || call == __NR_fcntl;
+}
+
 enum cs_wait_look cs_wait_look_of_call(int call)
 {
     switch (call) {
@@ -141,7 +146,8 @@ enum cs_wait_look cs_wait_look_of_call(int call)
         break;
     }
     enum cs_wait_reason reason = cs_wait_reason_of_call(call);
-    return reason == CS_WAIT_DESCRIPTOR || reason == CS_WAIT_SOCKET || reason == CS_WAIT_FILE
+    return reason == CS_WAIT_DESCRIPTOR || reason == CS_WAIT_SOCKET || reason == CS_WAIT_FILE ||
+                   locks_a_file(call)
                ? CS_WAIT_LOOK_FIRST
                : CS_WAIT_LOOK_NOT;
 }
@@ -172,6 +178,8 @@ const char *cs_wait_reason_name(unsigned reason)
     }
     static const char *const refined[][7] = {OF_ALL("poll"), OF_ALL("socket"), OF_ALL("read-write")};
     unsigned base = reason & 15, more = reason >> 4;
+    if (reason == (CS_WAIT_LOCK | CS_WAIT_FOR_FILE_LOCK))
+        return "lock:file-lock";
     if (more && more <= 7 && (base == CS_WAIT_POLL || base == CS_WAIT_SOCKET || base == CS_WAIT_DESCRIPTOR))
         return refined[base == CS_WAIT_POLL ? 0 : base == CS_WAIT_SOCKET ? 1 : 2][more - 1];
     return base < CS_WAIT_REASONS ? names[base] : "other";
@@ -248,6 +256,8 @@ static bool is_of_nothing(const struct cs_wait_record *r)
 unsigned cs_wait_reason_of_record(const struct cs_wait_record *r, uint64_t tick_ns)
 {
     enum cs_wait_reason plain = by_mode(r->reason, r->mode);
+    if (r->reason == CS_WAIT_LOCK && locks_a_file(r->call))
+        return CS_WAIT_LOCK | CS_WAIT_FOR_FILE_LOCK;
     if (r->reason != CS_WAIT_POLL && plain != CS_WAIT_SOCKET)
         return plain;
     if (r->reason == CS_WAIT_POLL && is_of_nothing(r))

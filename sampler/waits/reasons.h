@@ -21,7 +21,8 @@ enum cs_wait_refined {
     CS_WAIT_FOR_SOCKET = 4 << 4,
     CS_WAIT_FOR_PIPE = 5 << 4,
     CS_WAIT_FOR_RESOLVER = 6 << 4,
-    CS_WAIT_FOR_TIME = 7 << 4, /* poll and select of nothing: "sleep" */
+    CS_WAIT_FOR_TIME = 7 << 4,      /* poll and select of nothing: "sleep" */
+    CS_WAIT_FOR_FILE_LOCK = 8 << 4, /* flock and fcntl */
 };
 
 /* "lock", "run-queue", "poll:socket", ...: stable, for files. Behind a colon stands what it was refined to. */

@@ -138,6 +138,59 @@ static void runs_of_twice_the_length_have_the_same_shares(void **state)
     cs_wait_changes_fini(&costs);
 }
 
+/* Ten waits of 100 ms in each run, of which chance alone would make 5 to 15; those of side B are longer. A wait for a CPU grows
+ * as much. */
+static void regular_waits(struct cs_wait_changes *c, double grown, double by_own)
+{
+    *c = (struct cs_wait_changes){.least_percent = 5};
+    for (unsigned r = 0; r < 6; r++) {
+        double ns = 1e9 * (r % 2 ? grown : 1) * (1 + 0.0005 * (double)r);
+        struct cs_wait_group at[] = {{.kind = "socket",
+                                      .where = "ask",
+                                      .via = "",
+                                      .ns = (uint64_t)ns,
+                                      .count = 10,
+                                      .longest_ns = 200000000},
+                                     {.kind = "run-queue",
+                                      .where = "ask",
+                                      .via = "",
+                                      .ns = (uint64_t)ns,
+                                      .count = 10,
+                                      .longest_ns = 200000000}};
+        at[0].bins[26] = at[1].bins[26] = 10;
+        at[1].facts.by_own_ns = (uint64_t)(by_own * ns);
+        struct cs_wait_groups run = {.at = at, .n = 2, .all_ns = 3000000000};
+        assert_int_equal(cs_wait_changes_add(c, r % 2, &run), 0);
+    }
+    assert_int_equal(cs_wait_changes_end(c), 0);
+}
+
+static void runs_that_agree_are_the_unit(void **state)
+{
+    struct cs_wait_changes c;
+    (void)state;
+    regular_waits(&c, 1.62, 0);
+    assert_int_equal(c.n_significant, 1);
+    assert_string_equal(c.at[0].kind, "socket");
+    cs_wait_changes_fini(&c);
+    regular_waits(&c, 1.0002, 0);
+    assert_int_equal(c.n_significant, 0);
+    cs_wait_changes_fini(&c);
+}
+
+static void a_wait_for_a_cpu_that_others_had_is_no_change_of_the_program(void **state)
+{
+    struct cs_wait_changes c;
+    (void)state;
+    regular_waits(&c, 1.62, 0.2);
+    assert_int_equal(c.n_significant, 1);
+    assert_int_equal(c.n_others, 1);
+    cs_wait_changes_fini(&c);
+    regular_waits(&c, 1.62, 0.9); /* its own threads had it */
+    assert_int_equal(c.n_significant, 2);
+    cs_wait_changes_fini(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +199,8 @@ int main(void)
         cmocka_unit_test(runs_that_differ_among_themselves_widen_chance),
         cmocka_unit_test(a_busy_machine_hides_no_other_change),
         cmocka_unit_test(runs_of_twice_the_length_have_the_same_shares),
+        cmocka_unit_test(runs_that_agree_are_the_unit),
+        cmocka_unit_test(a_wait_for_a_cpu_that_others_had_is_no_change_of_the_program),
     };
     srandom(1);
     return cmocka_run_group_tests(tests, NULL, NULL);

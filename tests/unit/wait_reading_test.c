@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a descriptor makes of a wait, and what is idleness: each case is one that docs/waits.md states ("Wait or idle"). */
 #include "analysis/waits/wait_reading.h"
+#include "analysis/waits/wait_rounds.h"
 #include "sampler/waits/reasons.h"
 
 #include <setjmp.h>
@@ -152,6 +153,76 @@ static void waits_for_anothers_end_leave_that_ones_waits_to_it(void **state)
     assert_int_equal((int)cs_wait_own_ns("sleep", &timer), 40);
 }
 
+static void flock_and_fcntl_lock_files_and_a_futex_does_not(void **state)
+{
+    (void)state;
+    struct cs_wait_record r = {.reason = CS_WAIT_LOCK, .call = __NR_flock, .mode = S_IFREG};
+    assert_string_equal(name_of(r), "lock:file-lock");
+    r.call = __NR_fcntl;
+    assert_string_equal(name_of(r), "lock:file-lock");
+    r.call = __NR_futex;
+    assert_string_equal(name_of(r), "lock");
+}
+
+static void who_is_kept_waiting_comes_before_the_sleep_that_keeps_it(void **state)
+{
+    (void)state;
+    const struct cs_wait_facts lock = {.ns = 2000, .by_wait_ns = 2000, .by_time_ns = 2000},
+                               sleep = {.ns = 3000, .keeps_ns = 2000, .blocks_ns = 2000},
+                               alone = {.ns = 3000, .blocks_ns = 3000};
+    assert_true(cs_wait_own_ns("condition", &lock) > cs_wait_own_ns("sleep", &sleep));
+    assert_true(cs_wait_own_ns("sleep", &sleep) > 1900);
+    assert_int_equal((int)cs_wait_own_ns("sleep", &alone), 3000); /* only a parent waits for its end */
+    assert_int_equal((int)cs_wait_own_ns("child", &lock), 0);
+}
+
+static void a_condition_with_a_request_under_way_is_a_wait(void **state)
+{
+    (void)state;
+    struct cs_wait_facts f = {.ns = 100, .resting_ns = 100, .by_busy_ns = 100};
+    assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_EITHER);
+    f.serving_ns = 100;
+    assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_WAIT);
+    f.timed_out = true;
+    assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_WAIT);
+}
+
+/* A pool waits for what a timer hands on now and then: nobody else waits for either, so both are idle. */
+static void a_timer_that_only_an_idle_pool_waits_for_is_idle(void **state)
+{
+    (void)state;
+    struct cs_wait_group at[] = {
+        {.kind = "condition", .facts = {.ns = 900, .resting_ns = 900}},
+        {.kind = "condition", .facts = {.ns = 100, .resting_ns = 100, .timed_out = true}}};
+    struct cs_wait_groups w = {.at = at, .n = 2};
+    const struct cs_wait_meanwhile pool = {0, 1, 900};
+    assert_int_equal(cs_wait_rounds(&w, &pool, 1), 0);
+    assert_int_equal(at[1].reading, CS_WAIT_IS_IDLE);
+    assert_int_equal(at[0].reading, CS_WAIT_IS_IDLE);
+    at[0] = (struct cs_wait_group){.kind = "mutex", .facts = {.ns = 900, .resting_ns = 900}};
+    at[1].reading = CS_WAIT_IS_WAIT;
+    at[1].facts = (struct cs_wait_facts){.ns = 100, .resting_ns = 100, .timed_out = true};
+    assert_int_equal(cs_wait_rounds(&w, &pool, 1), 0);
+    assert_int_equal(at[1].reading, CS_WAIT_IS_WAIT); /* it keeps a mutex from others */
+}
+
+static void a_first_thread_that_sleeps_while_others_wait_may_look_on(void **state)
+{
+    (void)state;
+    struct cs_wait_group at[] = {
+        {.kind = "sleep", .ns = 400, .facts = {.ns = 400, .first_thread_ns = 400}, .thread.text = "main"},
+        {.kind = "mutex", .ns = 200, .facts.ns = 200, .thread.text = "worker"}};
+    struct cs_waiting_thread threads[] = {{.name = "main", .pid = 7, .tid = 7},
+                                          {.name = "worker", .pid = 7, .tid = 8}};
+    struct cs_wait_groups w = {.at = at, .n = 2, .threads = threads, .n_threads = 2};
+    cs_wait_read_lookers(&w);
+    assert_int_equal(at[0].reading, CS_WAIT_IS_EITHER);
+    at[0].reading = CS_WAIT_IS_WAIT;
+    threads[1].pid = 9; /* another program */
+    cs_wait_read_lookers(&w);
+    assert_int_equal(at[0].reading, CS_WAIT_IS_WAIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +236,11 @@ int main(void)
         cmocka_unit_test(where_nothing_tells_both_readings_are_kept),
         cmocka_unit_test(a_timer_is_idle_unless_somebody_waits_for_it),
         cmocka_unit_test(waits_for_anothers_end_leave_that_ones_waits_to_it),
+        cmocka_unit_test(flock_and_fcntl_lock_files_and_a_futex_does_not),
+        cmocka_unit_test(who_is_kept_waiting_comes_before_the_sleep_that_keeps_it),
+        cmocka_unit_test(a_condition_with_a_request_under_way_is_a_wait),
+        cmocka_unit_test(a_timer_that_only_an_idle_pool_waits_for_is_idle),
+        cmocka_unit_test(a_first_thread_that_sleeps_while_others_wait_may_look_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
