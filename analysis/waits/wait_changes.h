@@ -3,8 +3,8 @@
  *
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
  * `least_percent`. Chance is of two kinds. Within a run: waits come at random, so the variance of their sum is the sum
- * of their squares (a compound Poisson sum). It is more where short ones were sampled. Between runs: what the runs of
- * one side differ by widens it (pooled chi-square for each kind, or in the row itself if that is more).
+ * of their squares (a compound Poisson sum). It is more where short ones were sampled. Between runs they differ by
+ * more than that: by a dispersion of each kind (pooled chi-square), or of the row itself.
  * Waits don't all come at random: where a side's runs agree closely, runs are the unit, and Student's t compares them.
  * The better of both tests counts, twice its chance. With one run on a side the spread is unknown. */
 #ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
