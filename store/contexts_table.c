@@ -4,6 +4,7 @@
 #include "store/contexts_tree.h"
 
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,15 +16,9 @@ enum { PARENT, IMAGE, OFFSET, SAMPLES };
 /* Rows that have the parent `key`: the first of them, and how many. Rows ascend by parent. */
 static size_t rows_of(struct cs_table *table, uint64_t key, size_t *n)
 {
-    size_t low = 0, high = cs_table_rows(table);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cs_table_row(table, middle)[PARENT] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (high = low; high < cs_table_rows(table) && cs_table_row(table, high)[PARENT] == key;)
+    size_t low = cs_bisect(cs_table_rows(table), i, cs_table_row(table, i)[PARENT] < key);
+    size_t high = low;
+    while (high < cs_table_rows(table) && cs_table_row(table, high)[PARENT] == key)
         high++;
     *n = high - low;
     return low;

@@ -2,6 +2,8 @@
 /* Builds the graph step by step, and looks up in it by bisection. */
 #include "analysis/cfg/cfg_internal.h"
 
+#include "store/base/bisect.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +12,7 @@
 
 uint32_t cs_cfg_insn(const struct cs_cfg *cfg, uint64_t offset)
 {
-    uint32_t low = 0, high = cfg->n_insns;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (cfg->insns[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = cs_bisect(cfg->n_insns, i, cfg->insns[i].offset <= offset);
     if (low == 0 || offset - cfg->insns[low - 1].offset >= cfg->insns[low - 1].length)
         return CS_CFG_EXIT;
     return low - 1;
@@ -25,14 +20,7 @@ uint32_t cs_cfg_insn(const struct cs_cfg *cfg, uint64_t offset)
 
 uint32_t cs_cfg_block(const struct cs_cfg *cfg, uint64_t offset)
 {
-    uint32_t low = 0, high = cfg->n_blocks;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (cfg->blocks[middle].start <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = cs_bisect(cfg->n_blocks, i, cfg->blocks[i].start <= offset);
     return low == 0 || offset >= cfg->blocks[low - 1].end ? CS_CFG_EXIT : low - 1;
 }
 

@@ -2,6 +2,8 @@
 /* Two sorted views of one list of edges; rows of equal ends are summed. */
 #include "analysis/cfg/edge_profile.h"
 
+#include "store/base/bisect.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,26 +86,10 @@ void cs_edge_profile_close(struct cs_edge_profile *p)
 
 size_t cs_edge_profile_from(const struct cs_edge_profile *p, uint64_t from)
 {
-    size_t low = 0, high = p->n_own;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->by_from[middle].from < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(p->n_own, i, p->by_from[i].from < from);
 }
 
 size_t cs_edge_profile_to(const struct cs_edge_profile *p, uint64_t to)
 {
-    size_t low = 0, high = p->n_by_to;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->by_from[p->by_to[middle]].to < to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(p->n_by_to, i, p->by_from[p->by_to[i]].to < to);
 }

@@ -2,6 +2,7 @@
 /* What the instruction sets' searches ask of the code, and the list of targets that they fill. */
 #include "analysis/cfg/jump_table_internal.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,14 +22,7 @@ bool jump_writes(const struct jump_scan *s, uint32_t i, unsigned reg)
 
 bool jump_to_instruction(const struct jump_scan *s, uint64_t offset)
 {
-    uint32_t low = 0, high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->insns[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = cs_bisect(s->n, i, s->insns[i].offset < offset);
     return low < s->n && s->insns[low].offset == offset;
 }
 

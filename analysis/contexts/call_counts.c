@@ -4,6 +4,7 @@
 #include "analysis/contexts/functions.h"
 #include "image/shared_code.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -106,15 +107,9 @@ static int add_through_stub(struct counting *c, size_t call, uint32_t from)
     const struct end *stub = &c->to[call];
     uint32_t image = f->list[call].to_image;
     double all = 0;
-    size_t low = 0, high = f->n;
-    while (low < high) { /* edges from the stub: the list ascends by image and from */
-        size_t middle = low + (high - low) / 2;
-        const struct cs_counted_edge *e = &f->list[middle];
-        if (e->image < image || (e->image == image && e->from < stub->start))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* edges from the stub: the list ascends by image and from */
+    size_t low = cs_bisect(
+        f->n, i, f->list[i].image < image || (f->list[i].image == image && f->list[i].from < stub->start));
     size_t end = low;
     for (; end < f->n && f->list[end].image == image && c->from[end].procedure == stub->procedure; end++)
         all += c->to[end].procedure == stub->procedure ? 0 : f->list[end].flow;
@@ -235,15 +230,9 @@ void cs_call_counts_close(struct cs_call_counts *counts)
 
 const struct cs_call_count *cs_call_count_of(const struct cs_call_counts *counts, uint32_t from, uint32_t to)
 {
-    size_t low = 0, high = counts->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cs_call_count *at = &counts->list[middle];
-        if (at->from < from || (at->from == from && at->to < to))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        cs_bisect(counts->n, i,
+                  counts->list[i].from < from || (counts->list[i].from == from && counts->list[i].to < to));
     const struct cs_call_count *found = &counts->list[low];
     return low < counts->n && found->from == from && found->to == to ? found : NULL;
 }

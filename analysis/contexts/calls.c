@@ -2,6 +2,7 @@
 /* Profiles of chains added up, then every context put below its caller's innermost function. */
 #include "analysis/contexts/calls.h"
 #include "analysis/contexts/functions.h"
+#include "store/base/bisect.h"
 
 #include "store/base/array.h"
 #include "store/catalog.h"
@@ -274,14 +275,7 @@ uint32_t cs_calls_find(const struct cs_calls *calls, const char *name, unsigned 
 const struct cs_call_function *cs_calls_of_procedure(const struct cs_calls *calls, const char *image_id,
                                                      uint64_t start)
 {
-    uint32_t low = 0, high = calls->n_functions;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (calls->functions[calls->by_start[middle]].start < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = cs_bisect(calls->n_functions, i, calls->functions[calls->by_start[i]].start < start);
     for (; low < calls->n_functions && calls->functions[calls->by_start[low]].start == start; low++) {
         const struct cs_call_function *f = &calls->functions[calls->by_start[low]];
         if (f->image && *f->linkage && strcmp(f->image->id, image_id) == 0)

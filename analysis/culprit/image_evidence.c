@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/culprit/image_evidence.h"
 #include "analysis/culprit/model.h"
+#include "store/base/bisect.h"
 
 #include "store/base/array.h"
 #include "store/catalog.h"
@@ -344,15 +345,7 @@ void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
 /* First row whose first key is at least `key`. */
 static size_t row_at(struct cs_table *table, uint64_t key)
 {
-    size_t low = 0, high = table ? cs_table_rows(table) : 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (cs_table_row(table, middle)[0] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(table ? cs_table_rows(table) : 0, i, cs_table_row(table, i)[0] < key);
 }
 
 static const uint64_t *row_of(struct cs_table *table, uint64_t key)

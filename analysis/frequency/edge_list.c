@@ -2,6 +2,7 @@
 /* The list of edges: in order, each once, found by source and by target; bursts' edges tied to it. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/frequency.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -152,29 +153,15 @@ int edge_list_order_targets(struct cs_edge_flow *t)
 
 size_t cs_edge_flow_to(const struct cs_edge_flow *t, uint32_t image, uint64_t to)
 {
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cs_counted_edge *m = &t->list[t->by_to[middle]];
-        if (m->to_image < image || (m->to_image == image && m->to < to))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(t->n, i,
+                     t->list[t->by_to[i]].to_image < image ||
+                         (t->list[t->by_to[i]].to_image == image && t->list[t->by_to[i]].to < to));
 }
 
 size_t edge_flow_next_branch(const struct cs_edge_flow *t, uint32_t image, uint64_t offset)
 {
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cs_counted_edge *m = &t->list[middle];
-        if (m->image < image || (m->image == image && m->from < offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = cs_bisect(
+        t->n, i, t->list[i].image < image || (t->list[i].image == image && t->list[i].from < offset));
     return low < t->n && t->list[low].image == image ? low : SIZE_MAX;
 }
 

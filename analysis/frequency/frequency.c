@@ -8,6 +8,7 @@
 #include "analysis/frequency/model.h"
 #include "analysis/frequency/sample_priors.h"
 #include "image/isa/decode.h"
+#include "store/base/bisect.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -225,15 +226,8 @@ static int estimate_from_edges(const struct cs_cfg *cfg, const struct cs_frequen
 
 double cs_frequency_samples(const struct cs_frequency_input *e, uint64_t start, uint64_t end)
 {
-    size_t low = 0, high = e->n_samples;
+    size_t low = cs_bisect(e->n_samples, i, e->sample_offset[i] < start);
     double sum = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->sample_offset[middle] < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     for (; low < e->n_samples && e->sample_offset[low] < end; low++)
         sum += e->sample_count[low];
     return sum;

@@ -2,6 +2,7 @@
 /* Lines that the model's assembler refuses become nops, and it is asked again. */
 #include "analysis/schedule/mca_job.h"
 #include "analysis/schedule/mca_call.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,14 +75,8 @@ static size_t mark_refused(struct mca_batch *b, const char *errors, const size_t
         const char *colon = strchr(at, ':');
         if (!colon || sscanf(colon, ":%lu:%lu: %5s", &line, &column, word) != 3 || strcmp(word, "error"))
             continue;
-        size_t low = 0, high = b->n_lines; /* lines ascend */
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (line_of[middle] < line)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        /* lines ascend */
+        size_t low = cs_bisect(b->n_lines, i, line_of[i] < line);
         if (low < b->n_lines && line_of[low] == line && !b->refused[low])
             b->refused[low] = true, n++;
     }

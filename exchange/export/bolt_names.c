@@ -2,6 +2,7 @@
 /* Local symbols are numbered per name in ascending order of address, once, when the names are opened. */
 #include "exchange/export/bolt_names.h"
 #include "exchange/export/export.h"
+#include "store/base/bisect.h"
 
 #include "store/base/regular_file.h"
 
@@ -119,14 +120,7 @@ bool cs_export_bolt_names_find(const struct cs_export_bolt_names *names, struct 
         part++;
     uint64_t start = part < p->n_parts ? p->parts[part].start : p->start;
     *place = (struct cs_export_bolt_place){p->name, 0, address - start};
-    size_t low = 0, high = names->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->list[middle].address < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = cs_bisect(names->n, i, names->list[i].address < start);
     for (size_t i = low; i < names->n && names->list[i].address == start; i++)
         if (start != p->start || strcmp(names->list[i].name, p->name) == 0) {
             place->name = names->list[i].name;

@@ -5,6 +5,7 @@
 #include "analysis/cfg/cfg.h"
 #include "analysis/frequency/evidence.h"
 #include "image/isa/decode.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,15 +72,9 @@ static struct cs_export_source_function *function_in(struct cs_export_source_fun
 static struct cs_export_source_site *site_in(struct building *b, struct cs_export_source_function *f,
                                              uint32_t line, uint32_t discriminator)
 {
-    unsigned low = 0, high = f->n_sites;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        const struct cs_export_source_site *s = &f->sites[middle];
-        if (s->line < line || (s->line == line && s->discriminator < discriminator))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    unsigned low = cs_bisect(f->n_sites, i,
+                             f->sites[i].line < line ||
+                                 (f->sites[i].line == line && f->sites[i].discriminator < discriminator));
     if (low < f->n_sites && f->sites[low].line == line && f->sites[low].discriminator == discriminator)
         return &f->sites[low];
     struct cs_export_source_site *grown = realloc(f->sites, (f->n_sites + 1) * sizeof *grown);

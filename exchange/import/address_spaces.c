@@ -2,6 +2,8 @@
 /* A sorted list of mappings a process; a child shares the list of its parent until one of them changes it. */
 #include "exchange/import/address_spaces.h"
 
+#include "store/base/bisect.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,15 +112,7 @@ static struct list *copy_of(const struct list *old, size_t capacity)
 /* Index of the first mapping that ends above `addr`. */
 static size_t first_ending_above(const struct list *list, uint64_t addr)
 {
-    size_t low = 0, high = list->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (list->mappings[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cs_bisect(list->n, i, list->mappings[i].end <= addr);
 }
 
 int cs_import_spaces_map(struct cs_import_spaces *spaces, uint32_t pid,

@@ -2,6 +2,7 @@
 /* Two binary searches in the rows as they lie in the file; in a damaged one they find something else, within its bounds. */
 #include "image/debug/made_lines.h"
 
+#include "store/base/bisect.h"
 #include "store/base/kept_lines.h"
 
 #include <stdbool.h>
@@ -37,15 +38,7 @@ static struct cs_kept_line nth(const struct rows *rows, size_t i)
 /* How many begin before `offset`. */
 static size_t before(const struct rows *rows, uint64_t offset)
 {
-    size_t low = 0, high = rows->n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (nth(rows, middle).offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(rows->n, i, nth(rows, i).offset < offset);
 }
 
 static const char *text(const struct rows *rows, uint32_t at)

@@ -3,6 +3,7 @@
  * ranges links each to its parent. */
 #include "image/file/ranges.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -49,14 +50,8 @@ void cs_image_ranges_nest(struct cs_image_ranges *ranges)
 
 uint32_t cs_image_ranges_find(const struct cs_image_ranges *ranges, uint64_t at)
 {
-    uint32_t low = 0, high = ranges->n;
-    while (low < high) { /* first range that starts above `at` */
-        uint32_t middle = low + (high - low) / 2;
-        if (ranges->range[middle].low <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* first range that starts above `at` */
+    uint32_t low = cs_bisect(ranges->n, i, ranges->range[i].low <= at);
     uint32_t i = low ? low - 1 : CS_IMAGE_RANGE_NONE;
     while (i != CS_IMAGE_RANGE_NONE && ranges->range[i].high <= at)
         i = ranges->range[i].parent;

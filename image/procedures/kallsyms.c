@@ -2,6 +2,8 @@
 /* The file isn't sorted and has 200,000 lines: it is read, never held. */
 #include "image/procedures/kallsyms.h"
 
+#include "store/base/bisect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,15 +47,7 @@ bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out)
 
 size_t cs_kallsyms_first(const struct cs_kallsyms_wanted *wanted, size_t n, uint64_t addr)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (wanted[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(n, i, wanted[i].addr < addr);
 }
 
 /* A symbol is a start for the first address at or above it, an end for the last one below it; the addresses between

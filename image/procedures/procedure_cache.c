@@ -6,6 +6,7 @@
  * Addresses are relative to the lowest. A name is an offset into the image, the debug file or the strings.
  * About 45 bytes a procedure. */
 #include "image/procedures/procedure_cache.h"
+#include "store/base/bisect.h"
 #include "store/base/cache.h"
 
 #include <stdio.h>
@@ -111,14 +112,9 @@ uint32_t procedure_cache_find(const struct procedure_cache *cache, uint64_t offs
 {
     if (offset < cache->head->base || offset - cache->head->base > UINT32_MAX)
         return CS_IMAGE_RANGE_NONE;
-    uint32_t at = (uint32_t)(offset - cache->head->base), low = 0, high = cache->head->n_ranges;
-    while (low < high) { /* first range that starts above `at` */
-        uint32_t middle = low + (high - low) / 2;
-        if (cache->ranges[middle].low <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* first range that starts above `at` */
+    uint32_t at = (uint32_t)(offset - cache->head->base);
+    uint32_t low = cs_bisect(cache->head->n_ranges, i, cache->ranges[i].low <= at);
     for (uint32_t i = low; i-- > 0;) {
         const struct entry_range *r = &cache->ranges[i];
         if (at - r->low < r->size)

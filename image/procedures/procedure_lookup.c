@@ -3,6 +3,7 @@
  * procedure is taken when first asked for: a report of samples needs one in ten. */
 #include "image/procedures/procedure_cache.h"
 #include "image/procedures/procedures.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,14 +141,7 @@ const struct cs_image_procedure *procedures_named(struct procedures *p, const ch
         *n_found = 0;
     if (!sort_names(p))
         return NULL;
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(p->list[p->by_name[middle]].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = cs_bisect(p->n, k, strcmp(p->list[p->by_name[k]].name, name) < 0);
     unsigned n = 0;
     const struct cs_image_procedure *found = NULL;
     for (; low < p->n && strcmp(p->list[p->by_name[low]].name, name) == 0; low++)

@@ -9,6 +9,7 @@
 #include "image/procedures/entries.h"
 #include "image/procedures/go_table.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -370,16 +371,8 @@ static int join_cold(struct candidate *list, size_t n)
                 order[k] = (uint32_t)k;
             qsort_r(order, n, sizeof *order, by_name, list);
         }
-        size_t length = (size_t)(strstr(list[i].name, ".cold") - list[i].name), low = 0, high = n;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            const char *name = list[order[middle]].name;
-            int c = strncmp(name, list[i].name, length);
-            if (c < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        size_t length = (size_t)(strstr(list[i].name, ".cold") - list[i].name);
+        size_t low = cs_bisect(n, k, strncmp(list[order[k]].name, list[i].name, length) < 0);
         for (; low < n; low++) {
             const struct candidate *c = &list[order[low]];
             if (strncmp(c->name, list[i].name, length) != 0 || c->name[length])

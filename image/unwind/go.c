@@ -6,6 +6,7 @@
 #include "image/unwind/go.h"
 
 #include "image/file/dwarf_reader.h"
+#include "store/base/bisect.h"
 
 #include <string.h>
 
@@ -77,14 +78,9 @@ static void fill_function(const struct go_table *go, struct unwind_build *build,
 void unwind_go_fill(const struct go_table *go, struct unwind_build *build, uint64_t to,
                     const struct cs_unwind_rule *between)
 {
-    uint64_t from = build->header.base + build->next, low = 0, high = go->n_functions;
-    while (low < high) { /* the first that ends behind `from` */
-        uint64_t middle = low + (high - low) / 2;
-        if (go_table_entry(go, middle + 1) > from)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    /* the first that ends behind `from` */
+    uint64_t from = build->header.base + build->next;
+    uint64_t low = cs_bisect(go->n_functions, i, go_table_entry(go, i + 1) <= from);
     for (; low < go->n_functions && go_table_entry(go, low) < to; low++) {
         uint64_t start = go_table_entry(go, low), end = go_table_entry(go, low + 1);
         if (start > build->header.base + build->next)

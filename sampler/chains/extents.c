@@ -2,6 +2,7 @@
 #include "sampler/chains/extents.h"
 
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -60,14 +61,7 @@ int64_t cs_extents_take(struct cs_extents *e, uint32_t n, uint32_t align)
 
 int cs_extents_give(struct cs_extents *e, struct cs_extent given)
 {
-    size_t low = 0, high = e->n_free;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (e->free[middle].at < given.at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = cs_bisect(e->n_free, i, e->free[i].at < given.at);
     assert(low == 0 || e->free[low - 1].at + e->free[low - 1].n <= given.at); /* it isn't free already */
     assert(low == e->n_free || given.at + given.n <= e->free[low].at);
     bool joins_before = low > 0 && e->free[low - 1].at + e->free[low - 1].n == given.at;

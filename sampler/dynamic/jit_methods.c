@@ -3,6 +3,8 @@
  * method that reaches over a younger one. Each step is a binary search in time. */
 #include "sampler/dynamic/jit_methods.h"
 
+#include "store/base/bisect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,16 +146,7 @@ void cs_jit_methods_sort(struct cs_jit_methods *m)
 /* How many of the first `n` are before (start, time), that one included. */
 static size_t up_to(const struct cs_jit_methods *m, size_t n, uint64_t start, uint64_t time_ns)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const struct cs_jit_method *method = &m->at[middle];
-        if (method->start != start ? method->start < start : method->since_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(n, i, m->at[i].start != start ? m->at[i].start < start : m->at[i].since_ns <= time_ns);
 }
 
 static bool is_younger(const struct cs_jit_method *x, const struct cs_jit_method *y)

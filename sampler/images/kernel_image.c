@@ -9,6 +9,7 @@
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -47,14 +48,7 @@ static int by_start(const void *a, const void *b)
 
 static const struct region *region_at(const struct region *regions, size_t n, uint64_t addr)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (regions[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = cs_bisect(n, i, regions[i].end <= addr);
     return low < n && regions[low].start <= addr ? &regions[low] : NULL;
 }
 

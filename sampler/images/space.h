@@ -7,6 +7,7 @@
 
 #include "sampler/images/images.h"
 #include "sampler/images/labels_unknowns.h"
+#include "store/base/bisect.h"
 
 #define CS_SPACE_LIVE_MAX 8192
 #define CS_SPACE_PAST_MAX 4096
@@ -40,15 +41,7 @@ bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t
 /* The first that ends behind `addr`. */
 static inline unsigned cs_space_first_behind(const struct cs_space *space, uint64_t addr)
 {
-    unsigned low = 0, high = space->n_live;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (space->at[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(space->n_live, i, space->at[i].end <= addr);
 }
 
 static inline const struct cs_mapping *cs_space_live_at(const struct cs_space *space, uint64_t addr)

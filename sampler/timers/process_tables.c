@@ -3,6 +3,7 @@
 #include "image/unwind/child.h"
 #include "sampler/images/images.h"
 #include "sampler/perf/monotonic_clock.h"
+#include "store/base/bisect.h"
 #include "store/base/foreign.h"
 
 #include <stdio.h>
@@ -124,14 +125,8 @@ void process_tables_read(struct process_tables *tables, struct process_tables_ti
 
 const struct process_table *process_tables_find(const struct process_tables *tables, uint64_t addr)
 {
-    size_t low = 0, high = tables->at.n; /* /proc lists them ascending */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tables->at.at[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* /proc lists them ascending */
+    size_t low = cs_bisect(tables->at.n, i, tables->at.at[i].end <= addr);
     return low < tables->at.n && addr >= tables->at.at[low].start ? &tables->at.at[low] : NULL;
 }
 

@@ -8,6 +8,7 @@
  * Files of this module:
  *   error         one error, one sentence (this header)
  *   array         growing arrays
+ *   bisect        bisection of what is sorted
  *   bytes         little-endian numbers, varints and texts, written and read
  *   text          foreign text made harmless; the name that was meant
  *   delimited     CSV fields and JSON strings
