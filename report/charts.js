@@ -54,7 +54,7 @@ function heatmap(host, h) {
   const sorted = cells.slice().sort((a, b) => b.n - a.n).slice(0, 2000);
   host.append(element("h3", {}, h.title), box, said, valuesTable([h.x.label, h.y.label, "intervals"],
     [sorted.map((c) => (edge(h.x, c.x) + edge(h.x, c.x + 1)) / 2), sorted.map((c) => (named ? h.y.names[c.y] : (edge(h.y, c.y) + edge(h.y, c.y + 1)) / 2)), sorted.map((c) => c.n)]));
-  const left = named ? Math.min(150, 0.28 * chartWidth()) : 66, top = 8, bottom = 44, right = 64;
+  const left = named ? Math.min(150, 0.28 * chartWidth()) : 66, top = 8, bottom = 44, right = 80;
   let view = { x0: h.x.from, x1: h.x.to, y0: rows.from, y1: rows.to }, size = [0, 0], drag = null;
   const room = () => [size[0] - left - right, size[1] - top - bottom];
   const px = (x) => left + (x - view.x0) / (view.x1 - view.x0) * room()[0], py = (y) => top + (view.y1 - y) / (view.y1 - view.y0) * room()[1];
@@ -88,7 +88,8 @@ function heatmap(host, h) {
     for (let i = 0; i < parts; i++) { g.fillStyle = colour(least * (most / least) ** ((i + 0.5) / parts)); g.fillRect(size[0] - right + 12, top + high - (i + 1) * high / parts, 12, high / parts + 1); }
     g.fillStyle = cssColour("--fg");
     const unit = named ? " %" : "";
-    g.fillText(short(most) + unit, size[0] - right + 27, top + 10); g.fillText(short(least) + unit, size[0] - right + 27, top + high);
+    const ends = (v) => String(+v.toPrecision(2)) + unit;
+    g.fillText(ends(most), size[0] - right + 27, top + 10); g.fillText(ends(least), size[0] - right + 27, top + high);
   }
   const at = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
   const toX = (p) => view.x0 + (p - left) / room()[0] * (view.x1 - view.x0), toY = (p) => view.y1 - (p - top) / room()[1] * (view.y1 - view.y0);

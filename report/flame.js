@@ -242,4 +242,4 @@ if (P.chains && P.chains.trees.length) {
   show("flame", "Flame graph");
   window.flame = new Flame($("flame-body"), P.chains, P.chains_other, P.chains_waits);
   window.flame.read();
-}
+} else window.flame = null; /* without this it is the section: elements with an id are members of window */

@@ -102,7 +102,7 @@ $("cut").textContent = (P.cut || []).join(" ");
 function observed(o) {
   show("tags", "Tags");
   $("tags-body").append(element("p", {}, o.sentence));
-  const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => share(100 * r[1] / o.cycles)], ["samples", "n", (r) => number(r[2])], ["visits", "n", (r) => number(r[3])]];
+  const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => share(100 * r[1] / o.cycles)], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
   o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
   heads.push([o.tag || "tag", "t", (r) => r[0]]);
   $("tags-body").append(plainTable("Observed tags", heads, o.rows, () => false));
@@ -116,7 +116,7 @@ function overTime() {
   if (!P.phases || !P.phases.length) return;
   $("time-body").append(element("h3", {}, "Phases: stretches that spend their time alike; one letter is one phase that came back"));
   $("time-body").append(plainTable("Phases", [["phase", "t", (r) => r[0]], ["from s", "n", (r) => r[1].toFixed(1)], ["for s", "n", (r) => r[2].toFixed(1)],
-    ["samples", "n", (r) => number(r[3])], ["%", "n", (r) => r[3] ? share(r[5]) : ""], ["mostly", "t", (r) => r[3] ? r[4] : ""]], P.phases, () => false));
+    ["samples", "n spare", (r) => number(r[3])], ["%", "n", (r) => r[3] ? share(r[5]) : ""], ["mostly", "t", (r) => r[3] ? r[4] : ""]], P.phases, () => false));
 }
 
 /* ---- comparison ---- */

@@ -28,7 +28,7 @@ function plot(box, heads, columns, kind) {
   const series = heads.slice(1).map((name, i) => ({ name, values: columns[i + 1], colour: seriesColours[i % seriesColours.length], on: true }));
   const canvas = element("canvas"), said = element("span", { class: "hint", role: "status" });
   const legend = element("div", { class: "legend" }, ...series.map((s) => {
-    const key = element("button", { class: "key", "aria-pressed": "true", onclick: () => { s.on = !s.on; key.setAttribute("aria-pressed", String(s.on)); draw(); } },
+    const key = element("button", { class: "key", title: s.name, "aria-pressed": "true", onclick: () => { s.on = !s.on; key.setAttribute("aria-pressed", String(s.on)); draw(); } },
       element("i", { style: "background:" + s.colour }), s.name);
     return key;
   }), said);

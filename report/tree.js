@@ -48,7 +48,7 @@ class CallTree {
       const row = element("tr", { role: "row", tabindex: box === this.at ? "0" : "-1", "aria-level": depth + 1, ...(some && { "aria-expanded": String(open) }), class: f.found(box) ? "found" : "" },
         element("td", { class: "n bar-cell", style: `--part:${Math.min(100, 100 * f.size(box) / all)}%` }, share(100 * f.size(box) / all)), element("td", { class: "n" }, share(100 * box.self[f.by] / all)),
         element("td", { class: "n spare" }, f.count(f.size(box))), f.samples[1] ? element("td", { class: "n " + (d > 0.1 ? "worse" : d < -0.1 ? "better" : "") }, f.after ? (d > 0 ? "+" : "") + share(d) : "") : null,
-        element("td", { class: "t name", style: `padding-left:${0.5 + 0.9 * Math.min(depth, 40)}rem`, title: box.name }, element("span", { class: "turn", "aria-hidden": "true", onclick: () => this.turn(box) }, some ? (open ? "▾" : "▸") : ""), box.brief + (box.inlined ? " (inlined)" : "")),
+        element("td", { class: "t name", style: `--depth:${Math.min(depth, 40)}`, title: box.name }, element("span", { class: "turn", "aria-hidden": "true", onclick: () => this.turn(box) }, some ? (open ? "▾" : "▸") : ""), box.brief + (box.inlined ? " (inlined)" : "")),
         element("td", { class: "t spare" }, box.image));
       row.box = box;
       row.addEventListener("click", () => { this.at = box; this.focus(); });

@@ -10,9 +10,9 @@ function waits(w) {
   window.waitsGrid = new Grid($("waits-grid"), "Waits", [
     { head: "s", value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", spare: true, value: (r) => r[2], show: number },
     { head: "median ms", spare: true, value: (r) => r[3], show: fine }, { head: "longest ms", spare: true, value: (r) => r[4], show: share },
-    { head: "for", text: true, value: (r) => r[5] }, { head: "in", text: true, open: true, value: (r) => r[6] || "[no code of its own]" },
+    { head: "for", text: true, value: (r) => r[5] }, { head: "in", text: true, open: true, title: (r) => `${r[6] || "[no code of its own]"} in ${r[7]}`, value: (r) => r[6] || "[no code of its own]" },
     { head: "who meanwhile was", text: true, value: (r) => r[11] }, { head: "ended by", spare: true, text: true, value: (r) => r[10] },
-    { head: "thread", spare: true, text: true, value: (r) => r[8] }, { head: "object", spare: true, text: true, value: (r) => r[9] }, { head: "image", spare: true, text: true, value: (r) => r[7] }], w.rows,
+    { head: "thread", spare: true, text: true, value: (r) => r[8] }, { head: "object", spare: true, text: true, value: (r) => r[9] }], w.rows,
     (r) => { State.set({ f: "waits", s: r[6] || "", z: "", t: "" }); goTo("flame"); });
 }
 if (P.waits) waits(P.waits);

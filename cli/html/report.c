@@ -86,17 +86,18 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     json_t *advice = json_array();
     double total = (double)rows->total[p->main_event];
     char name[1024];
+    const bool observed = profile_is_observed(&p->events[p->main_event]);
     if (rows->n && total > 0) {
         const struct profile_row *r = &rows->row[0];
         size_t half = 0;
         double sum = 0;
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
-        page_advise(advice, "%s in %s has %.1f %% of the samples; %s of %s function%s %s half of them.",
+        page_advise(advice, "%s in %s has %.1f %% of the %s; %s of %s function%s %s half of them.",
                     r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
                     image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total,
-                    thousands((double)half).text, thousands((double)rows->n).text, plural((double)rows->n),
-                    half == 1 ? "has" : "have");
+                    observed ? "TSC cycles" : "samples", thousands((double)half).text,
+                    thousands((double)rows->n).text, plural((double)rows->n), half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];
         hottest_line_find(p, rows, label, &hottest);
@@ -134,6 +135,8 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         page_advise(advice, "%s further sample%s lost by the kernel.", thousands((double)lost).text,
                     lost == 1 ? " was" : "s were");
     json_object_set_new(page, "advice", advice);
+    if (observed) /* cycles, of which none is drawn */
+        return;
     page_advise(
         advice,
         "Shares have a sampling error: of %s sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
@@ -151,8 +154,8 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     json_object_set_new(page, "store", json_text(store));
     char subtitle[400];
     snprintf(subtitle, sizeof subtitle,
-             "%s sample%s of %s, %zu image%s, %s function%s, %u recording%s; cyclescope %s",
-             thousands((double)rows.total[p->main_event]).text, plural((double)rows.total[p->main_event]),
+             "%s %s of %s, %zu image%s, %s function%s, %u recording%s; cyclescope %s",
+             thousands((double)rows.total[p->main_event]).text, profile_unit(&p->events[p->main_event]),
              p->events[p->main_event].name, p->n_images, plural((double)p->n_images),
              thousands((double)rows.n).text, plural((double)rows.n), p->n_epochs, p->n_epochs == 1 ? "" : "s",
              CS_VERSION);

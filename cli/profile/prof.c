@@ -248,24 +248,13 @@ static void describe_recording(struct output *out, const struct profile *p)
     output_set(out, "recording", *r->name ? json_text(r->name) : json_null());
 }
 
-/* The observer's profile counts cycles, not samples. */
-static bool is_observed(const struct profile_event *e)
-{
-    return strcmp(e->name, "observed-cycles") == 0;
-}
-
-static const char *unit_of(const struct profile_event *e)
-{
-    return is_observed(e) ? "TSC cycles" : e->samples == 1 ? "sample" : "samples";
-}
-
 /* ", one each 1.00 ms, 10.2 s in all" */
 static const char *each(const struct profile_event *e, char *to, size_t size)
 {
     char text[2][48];
     double mean = e->samples ? (double)e->period_sum / (double)e->samples : 0;
     *to = '\0';
-    if (is_observed(e))
+    if (profile_is_observed(e))
         return to;
     if (mean > 0 && strcmp(e->unit, "ns") == 0)
         snprintf(to, size, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
@@ -291,14 +280,14 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
         snprintf(nameless, sizeof nameless, ", %.2f %% without a name",
                  100.0 * (double)without / (double)e->samples);
     output_line(out, "%s: %s %s%s; %.2f %% unknown%s; %zu image%s", e->name,
-                thousands((double)e->samples).text, unit_of(e), period,
+                thousands((double)e->samples).text, profile_unit(e), period,
                 e->samples ? 100.0 * (double)rows->unknown / (double)e->samples : 0.0, nameless, p->n_images,
                 plural((double)p->n_images));
     for (unsigned k = 1; k < p->n_events; k++) {
         const struct profile_event *other = &p->events[k <= p->main_event ? k - 1 : k];
         if (is_shown(p, k, k <= p->main_event ? k - 1 : k) && other->samples)
             output_line(out, "%s: %s %s%s", other->name, thousands((double)other->samples).text,
-                        unit_of(other), each(other, each_text, sizeof each_text));
+                        profile_unit(other), each(other, each_text, sizeof each_text));
     }
     describe_recording(out, p);
     uint64_t lost = 0;

@@ -157,6 +157,16 @@ static int note_profile(struct gathering *w, const struct cs_store_profile_ref *
     return 0;
 }
 
+bool profile_is_observed(const struct profile_event *e)
+{
+    return strcmp(e->name, "observed-cycles") == 0;
+}
+
+const char *profile_unit(const struct profile_event *e)
+{
+    return profile_is_observed(e) ? "TSC cycles" : e->samples == 1 ? "sample" : "samples";
+}
+
 bool profile_is_inner(const char *event)
 {
     return strncmp(event, "burst-", 6) == 0;

@@ -117,6 +117,10 @@ int profile_edge_flow(const struct profile *profile, struct cs_edge_flow **out, 
 struct cs_image_code *profile_code(const struct profile *profile, const struct profile_image *image);
 /* Index of an event, -1 when there is none. */
 int profile_event_index(const struct profile *profile, const char *name);
+/* The observer's profile counts cycles, not samples. */
+bool profile_is_observed(const struct profile_event *event);
+/* "samples", "TSC cycles" */
+const char *profile_unit(const struct profile_event *event);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */
 bool profile_is_inner(const char *event);
 

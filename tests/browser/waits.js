@@ -20,6 +20,7 @@ const [page_file, shots] = process.argv.slice(2);
     const samples = await page.evaluate(() => window.flame.root.total[0]);
     const first = await page.evaluate(() => P.waits.rows[0]);
     assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), "the page is no wider than its window");
+    assert(await page.evaluate(() => $("waits-grid").scrollWidth <= $("waits-grid").clientWidth), "no column of the waits is outside");
     assert.deepStrictEqual(await page.locator("#waits-time tbody tr").count(), await page.evaluate(() => P.waits.time.length));
     const shown = await page.locator("#waits-grid tbody tr").first().innerText();
     for (const part of [first[0].toFixed(3), first[5], first[6]]) assert(shown.includes(part), `${part} stands in the first row: ${shown}`);

@@ -81,6 +81,19 @@ graphs=0
 grep -q '"svg":' "$tmp/page.html" && graphs=1
 CHROMIUM=$chromium CHARTS=$charts GRAPHS=$graphs TIMELINE=1 node "$BUILD/tests/browser/report.js" "$tmp/page.html" ${SHOTS:+"$SHOTS"}
 CHROMIUM=$chromium node "$BUILD/tests/browser/flame.js" "$tmp/page.html" ${SHOTS:+"$SHOTS-flame"}
+# Without call chains no part of the page is missing: no error, and what comes after the flame graph is there.
+"$CYCLESCOPE" record --no-chains -F 400 --intervals 0.1 -o "$tmp/bare" -- "$BUILD/tests/programs/procedures" 100 100 100 100 >/dev/null 2>&1
+"$CYCLESCOPE" report --html "$tmp/bare.html" --store "$tmp/bare" >/dev/null
+(cd "$BUILD/tests/browser" && CHROMIUM=$chromium node -e '
+    require("playwright-core").chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] }).then(async (browser) => {
+        const page = await browser.newPage({ viewport: { width: 400, height: 900 } });
+        page.on("pageerror", (e) => { console.log("not ok: without chains: " + e); process.exitCode = 1; });
+        await page.goto("file://" + process.argv[1]);
+        await page.locator("#grid button.open").first().click();
+        const is = await page.evaluate(() => [$("tree").hidden, $("flame").hidden, $("timeline").hidden, $("detail").hidden, document.documentElement.scrollWidth <= 400]);
+        if (String(is) !== "true,true,false,false,true") { console.log("not ok: without chains: " + is); process.exitCode = 1; }
+        await browser.close();
+    })' "$tmp/bare.html") || exit 1
 "$CYCLESCOPE" record -g -F 400 --label thread --intervals 0.2 -o "$tmp/threads" -- "$BUILD/tests/programs/hot_thread" 1.5 >/dev/null 2>&1
 "$CYCLESCOPE" record -g -F 400 --label thread -o "$tmp/threads2" -- "$BUILD/tests/programs/hot_thread" 1 >/dev/null 2>&1
 "$CYCLESCOPE" report --html "$tmp/threads.html" --compare "$tmp/threads2" "$tmp/threads" >/dev/null

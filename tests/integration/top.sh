@@ -66,7 +66,7 @@ press Tab; await '^images: '
 press Enter; await 'image procedures;'
 press Escape; await '^images: '
 press Space; await 'paused'; press Space
-tmux -L "$socket" resize-window -x 60 -y 15; press 1; await '^procedures:'
+tmux -L "$socket" resize-window -x 60 -y 15; press 1; await '^functions:'
 [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$tmp/screen")" -le 60 ] || fail "wider than the terminal"
 kill $target; await 'it has ended'
 press q; await 'left=0'
