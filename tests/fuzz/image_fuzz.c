@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an executable: symbols, frame descriptions, DWARF, jump tables, control flow.
  * Sources: analysis/cfg/[a-z]*.c image/file/eh_frame.c image/code.c image/debug/made_lines.c image/debug/inflated.c image/file/debug_file.c image/file/debuginfod.c image/isa/decode*.c image/isa/unknown_x86_64.c image/demangle.c
- * Sources: image/file/elf.c image/file/made_sections.c image/unwind/[a-z]*.c image/debug/line_program.c image/debug/lines.c image/procedures/[a-z]*.c image/file/ranges.c image/file/identity.c image/file/segments.c image/file/apart.c image/file/forker.c image/file/give_up_rights.c
+ * Sources: image/file/elf.c image/file/parts.c image/file/made_sections.c image/unwind/[a-z]*.c image/debug/line_program.c image/debug/lines.c image/procedures/[a-z]*.c image/file/ranges.c image/file/identity.c image/file/segments.c image/file/apart.c image/file/forker.c image/file/give_up_rights.c
  * Sources: store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c
  */
 #include "analysis/cfg/cfg.h"

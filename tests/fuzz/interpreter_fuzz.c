@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as the memory of an interpreted program; the first one says which version.
- * Sources: image/interpreter/python.c image/interpreter/lua.c image/file/elf.c image/file/made_sections.c image/file/segments.c image/file/eh_frame.c image/file/identity.c image/file/debug_file.c image/file/debuginfod.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
+ * Sources: image/interpreter/python.c image/interpreter/lua.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/segments.c image/file/eh_frame.c image/file/identity.c image/file/debug_file.c image/file/debuginfod.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "image/interpreter/interpreter.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
  * Sources: exchange/import/kernel_names.c image/procedures/kallsyms.c
  * Sources: exchange/import/perfdata_event.c exchange/import/perfdata_record.c image/file/identity.c
  * Sources: exchange/import/recorded_stacks.c image/procedures/go_table.c image/unwind/[a-z]*.c image/file/apart.c image/file/forker.c image/file/give_up_rights.c
- * Sources: image/file/eh_frame.c image/file/elf.c image/file/made_sections.c image/file/debug_file.c image/file/debuginfod.c
+ * Sources: image/file/eh_frame.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/debug_file.c image/file/debuginfod.c
  * Sources: image/file/segments.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "exchange/import/import.h"
 
