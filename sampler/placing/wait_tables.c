@@ -91,14 +91,14 @@ void cs_session_wait_tables_wait(struct cs_session_wait_label *label, const stru
     int64_t reason = text(table, row->reason), call = text(table, row->call),
             object = text(table, full ? "" : row->object), thread = text(table, row->thread),
             waker = text(table, full ? "" : row->waker);
+    /* Whole waits of its length: then no sum is above what its waits can have. */
+    const uint64_t waits = cs_session_wait_tables_rounded(label->tables, row->factor);
     unsigned log2 = row->ns ? 63 - (unsigned)__builtin_clzll(row->ns) : 0;
     if (reason >= 0 && call >= 0 && object >= 0 && thread >= 0 && waker >= 0)
-        (void)cs_table_add(
-            table, (uint64_t[]){row->context, (uint64_t)reason, (uint64_t)call, (uint64_t)object,
-                                (uint64_t)thread, (uint64_t)waker, full ? 0 : row->waker_context, log2,
-                                cs_session_wait_tables_rounded(label->tables, row->factor),
-                                cs_session_wait_tables_rounded(label->tables, row->factor * (double)row->ns),
-                                row->ns});
+        (void)cs_table_add(table,
+                           (uint64_t[]){row->context, (uint64_t)reason, (uint64_t)call, (uint64_t)object,
+                                        (uint64_t)thread, (uint64_t)waker, full ? 0 : row->waker_context,
+                                        log2, waits, waits * row->ns, row->ns});
 }
 
 void cs_session_wait_tables_blame(void *blaming, const struct cs_blame_part *part)

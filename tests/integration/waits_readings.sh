@@ -67,6 +67,8 @@ assert {r["where"] for r in dead} == {"take_right_under_left", "take_left_under_
 assert all("holds, dead lock" in r["object"] and r["seconds"] > 0.9 for r in dead), told(rows["hang"])
 by = [r for r in rows["hang"] if r["where"] == "take_left"]
 assert by and by[0]["kind"] == "mutex" and "that bank-1 (" in by[0]["object"] and "dead" not in by[0]["object"], told(rows["hang"])
+for r in rows["server"] + rows["child"]:
+    assert r["seconds"] * 1e3 <= r["waits"] * r["longest_ms"] * 1.001 + 0.001 and r["median_ms"] <= r["longest_ms"], r
 hang = json.load(open(f"{work}/hang.json"))
 assert len(hang["threads"]) == 4 and all(0.9 < t["seconds"] for t in hang["threads"]), hang["threads"]
 assert max(r["seconds"] for r in rows["hang"]) <= max(t["seconds"] for t in hang["threads"]) + 0.01

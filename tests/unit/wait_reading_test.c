@@ -64,6 +64,17 @@ static void a_kept_connection_without_a_request_is_no_wait(void **state)
     assert_string_equal(name_of(r), "poll:socket");
 }
 
+static void two_sockets_without_a_name_are_a_wait_once_somebody_answered(void **state)
+{
+    (void)state;
+    struct cs_wait_record r = polled(CS_WAIT_PAIR, 0);
+    assert_string_equal(name_of(r), "poll:socket");
+    r.waker_kind = CS_WAKER_NO_END;
+    assert_string_equal(name_of(r), "poll");
+    r.waker_kind = CS_WAKER_INTERRUPT;
+    assert_string_equal(name_of(r), "poll:events");
+}
+
 static void port_53_is_a_resolver(void **state)
 {
     (void)state;
@@ -229,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_poll_is_for_what_its_descriptors_are),
         cmocka_unit_test(a_request_under_way_counts_beside_a_listening_socket_but_a_pipe_does_not),
         cmocka_unit_test(a_kept_connection_without_a_request_is_no_wait),
+        cmocka_unit_test(two_sockets_without_a_name_are_a_wait_once_somebody_answered),
         cmocka_unit_test(port_53_is_a_resolver),
         cmocka_unit_test(a_poll_or_select_of_nothing_sleeps),
         cmocka_unit_test(reading_from_a_client_is_idle_and_writing_to_it_is_not),
