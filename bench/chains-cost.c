@@ -7,7 +7,7 @@
  *
  *     chains-cost [--quick]      value: ns that a chain of depth 20 adds to a sample */
 #include "bench/faults.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 
 #include <sys/ioctl.h>
 #include <sys/mman.h>

@@ -8,8 +8,8 @@
  *
  *     otel-context [--quick]      value: ns that an attached record of three attributes adds to a sample */
 #include "bench/faults.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "signals/cyclescope_otel.h"
+#include "store/base/clock.h"
 
 #include <link.h>
 #include <sys/ioctl.h>

@@ -21,8 +21,8 @@
  * "accounted" is what the bursts made were taken to cost.
  *     sampler-budget [--quick] [--bursts] */
 #include "sampler/burst/burst.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/session/session.h"
+#include "store/base/clock.h"
 
 #include <dirent.h>
 #include <linux/perf_event.h>

@@ -12,8 +12,8 @@
  *     sampler-handler [--quick]      value: ns in the handler above the bare event, BPF driver, 24,000 PCs
  *     sampler-handler --collector    value: ns of collector CPU a sample, the same */
 #include "bench/faults.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/ring.h"
+#include "store/base/clock.h"
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>

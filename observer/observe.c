@@ -3,6 +3,7 @@
 #include "observer/observation.h"
 #include "observer/sample/rule.h"
 #include "observer/source/clock.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -78,8 +79,6 @@ static uint64_t gap_limit(const struct cs_observe_options *options)
 
 static void describe_log(const struct cs_observation *o, struct cs_observe_log_head *head)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     *head = (struct cs_observe_log_head){
         .n_tags = o->seen.n_tags,
         .n_software = o->seen.n_software,
@@ -87,7 +86,7 @@ static void describe_log(const struct cs_observation *o, struct cs_observe_log_h
         .follow = o->seen.followed,
         .cycles_per_second = (uint64_t)o->seen.cycles_per_second,
         .period_cycles = o->options.period_cycles,
-        .wall_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+        .wall_ns = cs_clock_ns(CLOCK_REALTIME),
         .clock = cs_clock(),
         .pid = (uint32_t)o->seen.pid,
         .target_cpu = o->seen.placement.target,

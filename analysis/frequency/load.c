@@ -122,14 +122,12 @@ static int read_entries(struct loading *l, const struct cs_store_profile_ref *re
 {
     uint32_t image = cs_edge_flow_image(l->t, ref->image->id);
     size_t rows = cs_table_rows(table);
-    struct burst_entry *grown = realloc(l->w->entries, (l->w->n_entries + rows + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(l->w->entries, l->w->n_entries + rows + 1) < 0)
         return -ENOMEM;
-    l->w->entries = grown;
     for (size_t i = 0; i < rows; i++) {
         const struct cs_burst_entry_row *row = cs_table_at(table, i);
         const char *start_image = cs_table_string(table, row->start_image);
-        grown[l->w->n_entries++] =
+        l->w->entries[l->w->n_entries++] =
             (struct burst_entry){.burst = row->burst,
                                  .group = hot_branch_group(image, row->offset),
                                  .start = row->start,
@@ -144,13 +142,11 @@ static int read_counts(struct loading *l, const struct cs_store_profile_ref *ref
 {
     uint32_t image = cs_edge_flow_image(l->t, ref->image->id);
     size_t rows = image != UINT32_MAX ? cs_table_rows(table) : 0;
-    struct sampled_time *grown = realloc(l->w->samples, (l->w->n_samples + rows + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(l->w->samples, l->w->n_samples + rows + 1) < 0)
         return -ENOMEM;
-    l->w->samples = grown;
     for (size_t i = 0; i < rows; i++) {
         const uint64_t *row = cs_table_row(table, i);
-        grown[l->w->n_samples++] = (struct sampled_time){row[0], image, (double)row[column]};
+        l->w->samples[l->w->n_samples++] = (struct sampled_time){row[0], image, (double)row[column]};
     }
     return 0;
 }
@@ -215,15 +211,13 @@ static int read_intervals(struct loading *l, const struct cs_store_profile_ref *
 {
     uint32_t image = cs_edge_flow_image(l->t, ref->image->id);
     size_t rows = cs_table_rows(table);
-    struct timed_interval *grown = realloc(l->intervals->rows, (l->intervals->n + rows + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(l->intervals->rows, l->intervals->n + rows + 1) < 0)
         return -ENOMEM;
-    l->intervals->rows = grown;
     for (size_t i = 0; i < rows && image != UINT32_MAX; i++) {
         const uint64_t *row = cs_table_row(table, i);
         uint64_t group = hot_branch_group(image, row[CS_INSTRUCTION_RATE_OFFSET]);
         if (row[CS_INSTRUCTION_RATE_NS] && row[CS_INSTRUCTION_RATE_INSTRUCTIONS] && is_wanted(row))
-            grown[l->intervals->n++] =
+            l->intervals->rows[l->intervals->n++] =
                 (struct timed_interval){.group = group,
                                         .own = group,
                                         .burst = row[CS_INSTRUCTION_RATE_BURST],

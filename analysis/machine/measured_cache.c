@@ -4,6 +4,7 @@
  * is as good as none; it is replaced by rename. */
 #include "analysis/machine/machine.h"
 #include "store/base/cache.h"
+#include "store/base/clock.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -29,9 +30,7 @@ static void read_boot_id(char id[64])
 
 static double since_boot(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t); /* goes on while the machine sleeps */
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)cs_clock_ns(CLOCK_BOOTTIME) * 1e-9; /* goes on while the machine sleeps */
 }
 
 static bool file_path(char *path, size_t size)

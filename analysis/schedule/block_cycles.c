@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/block_cycles.h"
 
+#include "store/base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,16 +21,8 @@ struct asking {
 static int grow(struct asking *a)
 {
     size_t capacity = a->capacity ? 2 * a->capacity : 256;
-    struct cs_schedule_path *paths = realloc(a->paths, capacity * sizeof *paths);
-    if (paths)
-        a->paths = paths;
-    struct cs_schedule_step **steps = realloc(a->steps, capacity * sizeof(*steps));
-    if (steps)
-        a->steps = steps;
-    struct whose *whose = realloc(a->whose, capacity * sizeof *whose);
-    if (whose)
-        a->whose = whose;
-    if (!paths || !steps || !whose)
+    if (cs_array_resize(a->paths, capacity) < 0 || cs_array_resize(a->steps, capacity) < 0 ||
+        cs_array_resize(a->whose, capacity) < 0)
         return -ENOMEM;
     a->capacity = capacity;
     return 0;

@@ -3,6 +3,8 @@
  * order in which they came. */
 #include "analysis/schedule/mca_ahead.h"
 
+#include "store/base/array.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -150,14 +152,11 @@ static bool make_room(struct told *t)
     if (t->job.paths && t->job.n < t->room)
         return true;
     size_t room = t->room ? 2 * t->room : 16;
-    const struct cs_schedule_path **paths = realloc(t->job.paths, room * sizeof(*paths));
-    t->job.paths = paths ? paths : t->job.paths;
-    struct cs_schedule_step **steps = paths ? realloc(t->job.steps, room * sizeof(*steps)) : NULL;
-    t->job.steps = steps ? steps : t->job.steps;
-    struct schedule_cache **caches = steps ? realloc(t->job.caches, room * sizeof(*caches)) : NULL;
-    t->job.caches = caches ? caches : t->job.caches;
-    t->room = caches ? room : t->room;
-    return caches;
+    if (cs_array_resize(t->job.paths, room) < 0 || cs_array_resize(t->job.steps, room) < 0 ||
+        cs_array_resize(t->job.caches, room) < 0)
+        return false;
+    t->room = room;
+    return true;
 }
 
 int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path, struct schedule_cache *cache)

@@ -9,7 +9,6 @@
  *   recordings      which epochs of a store a report reads
  *   figures         numbers for people
  *   messages        errors, on standard error
- *   seconds         the clock by which a subcommand waits
  *   interrupt       signals that end a subcommand that runs for long
  *
  * A subcommand is a file with one constant entry on top; the table in commands.c lists them. Option parsing,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/exchange/retry.h"
-#include "cli/command/seconds.h"
+#include "store/base/clock.h"
 
 #include <time.h>
 
@@ -10,7 +10,7 @@
 struct retry retry_begin(const struct parsed *args)
 {
     const double seconds = option_number(args, "retry", RETRY_S, 0, 1e6);
-    return (struct retry){.seconds = seconds, .deadline_s = seconds_now() + seconds};
+    return (struct retry){.seconds = seconds, .deadline_s = cs_monotonic_seconds() + seconds};
 }
 
 bool retry_again(struct retry *r, long after_s)
@@ -19,7 +19,7 @@ bool retry_again(struct retry *r, long after_s)
                            : r->failures < 5 ? (double)(1u << r->failures)
                                              : PAUSE_MOST_S;
     r->failures++;
-    if (seconds_now() + pause_s > r->deadline_s)
+    if (cs_monotonic_seconds() + pause_s > r->deadline_s)
         return false;
     nanosleep(&(struct timespec){(time_t)pause_s, 0}, NULL);
     return true;

@@ -5,12 +5,12 @@
 #include "cli/html/page_images.h"
 #include "cli/procedure/calc.h"
 #include "cli/profile/annotate.h"
+#include "store/base/clock.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LINES_MAX 3000
 #define INSNS_MAX 4000
@@ -153,13 +153,6 @@ static struct cs_cycle_account *explain(const struct subject *s, const struct pa
     return account;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static json_t *detail_json(const struct parsed *args, struct profile *p, const struct profile_row *row,
                            const struct cs_edge_flow *flow, struct page_images *images, double until,
                            double *draw_s)
@@ -171,13 +164,13 @@ static json_t *detail_json(const struct parsed *args, struct profile *p, const s
     if (!s.code || annotate_procedure(p, row, s.code, option(args, "source"), &a, &ignored) < 0)
         return NULL;
     json_t *detail = json_object();
-    struct cs_cycle_account *account = now_s() < until ? explain(&s, image, detail) : NULL;
+    struct cs_cycle_account *account = cs_monotonic_seconds() < until ? explain(&s, image, detail) : NULL;
     json_object_set_new(detail, "samples", json_integer((json_int_t)a.total[p->main_event]));
-    double began = now_s();
+    double began = cs_monotonic_seconds();
     const struct analysed_image *analysed =
         *draw_s > 0 && cs_image_isa(s.code) != CS_ISA_NONE ? page_image_analysed(image, p, flow) : NULL;
     json_object_set_new(detail, "cfg", analysed ? page_cfg(analysed, row) : json_null());
-    *draw_s -= now_s() - began;
+    *draw_s -= cs_monotonic_seconds() - began;
     json_object_set_new(detail, "file", a.file ? json_text(a.file) : json_null());
     json_object_set_new(detail, "trouble", json_text(a.trouble));
     json_object_set_new(detail, "lines", lines_json(&s));
@@ -231,7 +224,7 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *p, 
     }
     for (size_t i = 0; i < p->n_images; i++)
         json_array_append_new(images, json_text(image_name(&p->images[i].image)));
-    double until = now_s() + EXPLAIN_SECONDS, draw_s = DRAW_SECONDS;
+    double until = cs_monotonic_seconds() + EXPLAIN_SECONDS, draw_s = DRAW_SECONDS;
     struct page_images opened = {.n = 0};
     page_images_ahead(&opened, args, p, rows, n_details, flow);
     struct progress bar;

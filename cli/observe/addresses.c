@@ -5,6 +5,7 @@
 #include "image/code.h"
 #include "image/debug/tag_points.h"
 #include "sampler/images/images.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -81,10 +82,8 @@ static void add_mapping(struct addresses *a, const struct mapping *m)
     for (size_t i = 0; i < a->n_mappings; i++)
         if (memcmp(&a->mappings[i], m, sizeof *m) == 0)
             return;
-    struct mapping *grown = realloc(a->mappings, (a->n_mappings + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(a->mappings, a->n_mappings + 1) < 0)
         return;
-    a->mappings = grown;
     a->mappings[a->n_mappings++] = *m;
 }
 
@@ -139,11 +138,9 @@ static const struct mapping *mapping_of(const struct addresses *a, uint64_t addr
 static const struct opened *open_image(struct addresses *a, const struct cs_mapped_image *image)
 {
     if (image->index >= a->n_opened) {
-        struct opened *grown = realloc(a->opened, (image->index + 1) * sizeof *grown);
-        if (!grown)
+        if (cs_array_resize(a->opened, image->index + 1) < 0)
             return NULL;
-        memset(grown + a->n_opened, 0, (image->index + 1 - a->n_opened) * sizeof *grown);
-        a->opened = grown;
+        memset(a->opened + a->n_opened, 0, (image->index + 1 - a->n_opened) * sizeof *a->opened);
         a->n_opened = image->index + 1;
     }
     struct opened *o = &a->opened[image->index];

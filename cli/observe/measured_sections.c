@@ -4,6 +4,7 @@
 #include "cli/observe/measured_sections.h"
 #include "cli/observe/observed.h"
 #include "dte/bins.h"
+#include "store/base/array.h"
 #include "store/base/text.h"
 
 #include <errno.h>
@@ -98,11 +99,9 @@ static bool take_line(const char *line, struct section **all, size_t *n)
     uint64_t least, count;
     if (sscanf(line, "site\t%127[^\t]\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%d",
                s.name, &s.runs, &s.cycles, &s.switched, &s.switched_cycles, &s.pair_cycles, &s.told) == 7) {
-        struct section *more = realloc(*all, (*n + 1) * sizeof *more);
-        if (!more)
+        if (cs_array_resize(*all, *n + 1) < 0)
             return false;
-        *all = more;
-        more[(*n)++] = s;
+        (*all)[(*n)++] = s;
         return true;
     }
     if (*n == 0 || sscanf(line, "bin\t%" SCNu64 "\t%" SCNu64, &least, &count) != 2)

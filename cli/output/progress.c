@@ -2,24 +2,18 @@
 /* The progress bar: only on a terminal, only for work of more than a second. */
 #include "cli/output/output.h"
 
+#include "store/base/clock.h"
+
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000ull
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
-
 void progress_init(struct progress *bar, const char *what, const char *unit, uint64_t total)
 {
     *bar = (struct progress){.what = what, .unit = unit, .total = total};
-    bar->started_ns = bar->drawn_ns = now_ns();
+    bar->started_ns = bar->drawn_ns = cs_monotonic_ns();
     bar->possible = isatty(STDERR_FILENO);
 }
 
@@ -71,7 +65,7 @@ void progress_step(struct progress *bar, uint64_t done)
 {
     if (!bar->possible)
         return;
-    uint64_t now = now_ns();
+    uint64_t now = cs_monotonic_ns();
     if (now - bar->started_ns < SECOND_NS || now - bar->drawn_ns < SECOND_NS / 10)
         return;
     bar->drawn_ns = now;

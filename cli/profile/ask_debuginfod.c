@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/command/command.h"
-#include "cli/command/seconds.h"
 #include "cli/output/output.h"
 #include "image/file/debuginfod.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,18 +59,18 @@ void ask_debuginfod(const struct profile *profile)
             list[n++] =
                 (struct sought){&profile->images[i], samples_of(&profile->images[i], profile->main_event)};
     qsort(list, n, sizeof *list, by_samples);
-    double until = seconds_now() + (seconds > 0 ? fmin(seconds, SECONDS_MAX) : SECONDS);
+    double until = cs_monotonic_seconds() + (seconds > 0 ? fmin(seconds, SECONDS_MAX) : SECONDS);
     progress_init(&bar, "asking debuginfod", "images", n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
         enum cs_image_lack lack = lack_of(profile, list[i].image);
-        double left = until - seconds_now();
+        double left = until - cs_monotonic_seconds();
         progress_step(&bar, i);
         if (lack == CS_IMAGE_LACKS_NOTHING)
             continue;
         /* A file that was gone may lack names, too. */
         while (left > 0 && lack != CS_IMAGE_LACKS_NOTHING &&
                (rc = cs_debuginfod_ask(list[i].image->image.build_id, lack, left)) == 1) {
-            left = until - seconds_now();
+            left = until - cs_monotonic_seconds();
             lack = lack == CS_IMAGE_LACKS_FILE ? lack_of(profile, list[i].image) : CS_IMAGE_LACKS_NOTHING;
         }
         if (left <= 0)

@@ -4,6 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/chain_line.h"
+#include "store/base/array.h"
 #include "store/base/text.h"
 
 #include <stdio.h>
@@ -129,10 +130,8 @@ static void add_site(struct sites *s, const struct profile_image *image, uint64_
             s->list[i].returns += returns;
             return;
         }
-    struct site *more = realloc(s->list, (s->n + 1) * sizeof *more);
-    if (!more)
+    if (cs_array_resize(s->list, s->n + 1) < 0)
         return;
-    s->list = more;
     s->list[s->n++] = (struct site){image, offset, returns};
 }
 

@@ -3,6 +3,7 @@
 #include "cli/profile/runs.h"
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/totals.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,10 +54,8 @@ static void row_fini(struct run_row *r)
 static int fold(struct runs *runs)
 {
     for (size_t i = 0; i < runs->n_rows; i++) {
-        double *more = realloc(runs->row[i].samples, runs->n_runs * sizeof *more);
-        if (!more)
+        if (cs_array_resize(runs->row[i].samples, runs->n_runs) < 0)
             return -ENOMEM;
-        runs->row[i].samples = more;
     }
     qsort(runs->row, runs->n_rows, sizeof *runs->row, compare_rows);
     size_t kept = 0;
@@ -105,11 +104,8 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
     if (rc < 0)
         goto out;
     size_t at = runs->n_runs, main_event = p.main_event;
-    struct run *more_runs = realloc(runs->run, (at + 1) * sizeof *more_runs);
-    runs->run = more_runs ? more_runs : runs->run;
-    struct run_row *more = realloc(runs->row, (runs->n_rows + rows.n + 1) * sizeof *more);
-    runs->row = more ? more : runs->row;
-    rc = more && more_runs ? 0 : -ENOMEM;
+    rc = cs_array_resize(runs->run, at + 1);
+    rc = rc < 0 ? rc : cs_array_resize(runs->row, runs->n_rows + rows.n + 1);
     if (rc == 0) {
         const struct profile_event *e = &p.events[main_event];
         memcpy(runs->unit, e->unit, sizeof runs->unit);
@@ -119,12 +115,9 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, enum
         runs->n_runs++;
     }
     for (size_t i = 0; i < runs->n_rows && rc == 0; i++) {
-        double *longer = realloc(runs->row[i].samples, runs->n_runs * sizeof *longer);
-        rc = longer ? 0 : -ENOMEM;
-        if (longer) {
-            longer[at] = 0;
-            runs->row[i].samples = longer;
-        }
+        rc = cs_array_resize(runs->row[i].samples, runs->n_runs);
+        if (rc == 0)
+            runs->row[i].samples[at] = 0;
     }
     for (size_t i = 0; i < rows.n && rc == 0; i++) {
         const struct profile_row *from = &rows.row[i];

@@ -3,12 +3,12 @@
 #include "cli/record/record.h"
 #include "analysis/machine/machine.h"
 #include "cli/command/interrupt.h"
-#include "cli/command/seconds.h"
 #include "cli/output/output.h"
 #include "sampler/daemon/settings.h"
 #include "sampler/placing/intervals.h"
 #include "sampler/sampler.h"
 #include "store/base/cache.h"
+#include "store/base/clock.h"
 #include "store/kept_code.h"
 
 #include <errno.h>
@@ -211,11 +211,11 @@ static int merge(struct recording *r, struct cs_error *err)
 /* Lets it run: until the target ends, the time is over, or somebody interrupts. */
 static int run_session(struct recording *r, double seconds, struct cs_error *err)
 {
-    double merged = seconds_now(), told = 0;
+    double merged = cs_monotonic_seconds(), told = 0;
     bool shown = record_status_wanted(r->config);
     int rc;
     for (;;) {
-        double now = seconds_now(), left = seconds - (now - r->began);
+        double now = cs_monotonic_seconds(), left = seconds - (now - r->began);
         if (shown && now - told >= STATUS_SECONDS) {
             record_status(r->sampler, r->burst, now - r->began, seconds);
             told = now;
@@ -233,7 +233,7 @@ static int run_session(struct recording *r, double seconds, struct cs_error *err
             merged = now;
         }
     }
-    r->seconds = seconds_now() - r->began;
+    r->seconds = cs_monotonic_seconds() - r->began;
     if (shown)
         record_status_end();
     return rc;
@@ -259,7 +259,7 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
 {
     struct recording *r = arg;
     struct cs_sampler_statistics now;
-    r->began = seconds_now();
+    r->began = cs_monotonic_seconds();
     cs_sampler_statistics(sampler, &now);
     bool asked = option_given(r->args, "bursts") || option_given(r->args, "burst-rate") ||
                  option_given(r->args, "paths") || option_given(r->args, "path-rate");
@@ -269,7 +269,7 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
     int rc = record_bursts_open(r->args, r->config, sampler, &r->burst, err);
     if (rc == 0)
         rc = record_paths_open(r->args, r->config, sampler, r->burst != NULL, &r->paths, err);
-    r->began = seconds_now();
+    r->began = cs_monotonic_seconds();
     return rc;
 }
 

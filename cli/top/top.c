@@ -4,6 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/top/top_view.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROWS_SHOWN 10
@@ -75,13 +75,6 @@ static int open_store(struct top *t, struct cs_error *err)
     }
     t->where[0] = 0;
     return cs_fail(err, errno, "no place for temporary files: set TMPDIR");
-}
-
-static double now_s(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 /* The end of a round: what was sampled is named, the head tells of it. */
@@ -160,7 +153,8 @@ static int print_round(struct top *t, enum live_by by)
 /* Polls until `until`; 0 when the target has ended. */
 static int poll_until(struct top *t, double until, struct cs_error *err)
 {
-    for (double left = until - now_s(); left > 0 && !stopped; left = until - now_s()) {
+    for (double left = until - cs_monotonic_seconds(); left > 0 && !stopped;
+         left = until - cs_monotonic_seconds()) {
         int rc = cs_sampler_poll(t->sampler, (int)(left * 1000) + 1, err);
         if (rc <= 0)
             return rc;
@@ -177,7 +171,7 @@ static double window(const struct top *t)
 static void report_window(struct top *t)
 {
     double most = window(t) * t->interval_s;
-    double since = now_s() - t->begun_s;
+    double since = cs_monotonic_seconds() - t->begun_s;
     t->head.window_s = since < most ? since : most;
 }
 
@@ -185,7 +179,7 @@ static int run_text(struct top *t, enum live_by by, struct cs_error *err)
 {
     int going = 1;
     while (going > 0 && !stopped && (!t->rounds_most || t->rounds < t->rounds_most)) {
-        going = poll_until(t, now_s() + t->interval_s, err);
+        going = poll_until(t, cs_monotonic_seconds() + t->interval_s, err);
         if (going < 0 || end_round(t, err) < 0)
             return failed(err);
         report_window(t);
@@ -206,7 +200,7 @@ static int handle_keys(struct top *t, struct top_view *view, struct screen *scre
         bool anew = top_view_key(view, key, screen_rows(screen));
         if (view->clear) {
             live_clear(t->live);
-            t->begun_s = now_s();
+            t->begun_s = cs_monotonic_seconds();
             view->clear = view->inside = false;
         }
         if (anew && !view->quit && top_view_update(view, t->live) == -ENOENT) {
@@ -223,12 +217,12 @@ static int run_screen(struct top *t, enum live_by by, struct screen *screen, str
 {
     struct top_view view;
     int rc = CS_EXIT_OK;
-    double next = now_s() + fmin(t->interval_s, 0.3); /* something to see soon */
+    double next = cs_monotonic_seconds() + fmin(t->interval_s, 0.3); /* something to see soon */
     top_view_init(&view);
     view.by = by;
     while (!view.quit && !stopped) {
         top_view_draw(&view, screen, &t->head);
-        double left = next - now_s();
+        double left = next - cs_monotonic_seconds();
         int going = 0;
         if (!t->head.ended)
             going = cs_sampler_poll(t->sampler, left > 0 ? (int)(left * 1000) + 1 : 0, err);
@@ -239,7 +233,7 @@ static int run_screen(struct top *t, enum live_by by, struct screen *screen, str
             break;
         }
         handle_keys(t, &view, screen);
-        if (t->head.ended || (going > 0 && now_s() < next))
+        if (t->head.ended || (going > 0 && cs_monotonic_seconds() < next))
             continue;
         if (end_round(t, err) < 0) {
             rc = failed(err);
@@ -253,7 +247,7 @@ static int run_screen(struct top *t, enum live_by by, struct screen *screen, str
             (void)top_view_update(&view, t->live);
         if (!t->head.ended)
             live_round(t->live);
-        next = now_s() + t->interval_s;
+        next = cs_monotonic_seconds() + t->interval_s;
     }
     top_view_fini(&view);
     return rc;
@@ -314,7 +308,7 @@ static int run(const struct parsed *args)
     if (rc == 0) {
         t.head.event = cs_sampler_event(t.sampler, 0);
         t.head.rate_hz = t.config.frequency_hz;
-        t.begun_s = now_s();
+        t.begun_s = cs_monotonic_seconds();
         report_window(&t);
         rc = screen ? run_screen(&t, by, screen, &err) : run_text(&t, by, &err);
     } else {

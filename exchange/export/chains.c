@@ -65,11 +65,9 @@ static struct cs_export_chains *chains_of(struct cs_export *from, const char *ev
     for (unsigned i = 0; i < from->n_chains; i++)
         if (strcmp(from->chains[i].event, event) == 0)
             return &from->chains[i];
-    struct cs_export_chains *grown = realloc(from->chains, (from->n_chains + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(from->chains, from->n_chains + 1) < 0)
         return NULL;
-    from->chains = grown;
-    struct cs_export_chains *c = &grown[from->n_chains];
+    struct cs_export_chains *c = &from->chains[from->n_chains];
     snprintf(c->event, sizeof c->event, "%s", event);
     c->tree = cs_contexts_open();
     from->n_chains += c->tree != NULL;

@@ -2,6 +2,7 @@
 /* Profiles of one image, event and kind are merged over epochs and labels before any exporter sees them. */
 #include "exchange/export/export.h"
 #include "exchange/export/chains.h"
+#include "store/base/array.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
 #include "store/merged.h"
@@ -72,14 +73,10 @@ struct cs_exported_image *cs_export_image_of(struct cs_export *to, const struct 
     for (unsigned i = 0; i < to->n_images; i++)
         if (strcmp(to->images[i].image.id, image->id) == 0)
             return &to->images[i];
-    struct cs_exported_image *grown = realloc(to->images, (to->n_images + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(to->images, to->n_images + 1) < 0)
         return NULL;
-    to->images = grown;
-    struct cs_exported_image *added = &grown[to->n_images];
-    *added = (struct cs_exported_image){.image = *image};
-    to->n_images++;
-    return added;
+    to->images[to->n_images] = (struct cs_exported_image){.image = *image};
+    return &to->images[to->n_images++];
 }
 
 static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
@@ -89,11 +86,9 @@ static struct cs_exported_profile *profile_of(struct cs_exported_image *image,
         if (strcmp(image->profiles[i].event, ref->head->event) == 0 &&
             strcmp(image->profiles[i].kind_name, ref->kind_name) == 0)
             return &image->profiles[i];
-    struct cs_exported_profile *grown = realloc(image->profiles, (image->n_profiles + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(image->profiles, image->n_profiles + 1) < 0)
         return NULL;
-    image->profiles = grown;
-    struct cs_exported_profile *added = &grown[image->n_profiles++];
+    struct cs_exported_profile *added = &image->profiles[image->n_profiles++];
     memset(added, 0, sizeof *added);
     snprintf(added->event, sizeof added->event, "%s", ref->head->event);
     snprintf(added->unit, sizeof added->unit, "%s", ref->head->unit);

@@ -5,6 +5,7 @@
 #include "analysis/cfg/cfg.h"
 #include "analysis/frequency/evidence.h"
 #include "image/isa/decode.h"
+#include "store/base/array.h"
 #include "store/base/bisect.h"
 
 #include <errno.h>
@@ -58,15 +59,13 @@ static struct cs_export_source_function *function_in(struct cs_export_source_fun
             return f;
         }
     }
-    struct cs_export_source_function *grown = realloc(*list, (*n + 1) * sizeof *grown);
-    if (!grown) {
+    if (cs_array_resize(*list, *n + 1) < 0) {
         free(plain);
         return NULL;
     }
-    *list = grown;
-    grown[*n] =
+    (*list)[*n] =
         (struct cs_export_source_function){.name = plain, .line = line, .discriminator = discriminator};
-    return &grown[(*n)++];
+    return &(*list)[(*n)++];
 }
 
 static struct cs_export_source_site *site_in(struct building *b, struct cs_export_source_function *f,
@@ -77,15 +76,13 @@ static struct cs_export_source_site *site_in(struct building *b, struct cs_expor
                                  (f->sites[i].line == line && f->sites[i].discriminator < discriminator));
     if (low < f->n_sites && f->sites[low].line == line && f->sites[low].discriminator == discriminator)
         return &f->sites[low];
-    struct cs_export_source_site *grown = realloc(f->sites, (f->n_sites + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(f->sites, f->n_sites + 1) < 0)
         return NULL;
-    f->sites = grown;
-    memmove(&grown[low + 1], &grown[low], (f->n_sites - low) * sizeof *grown);
-    grown[low] =
+    memmove(&f->sites[low + 1], &f->sites[low], (f->n_sites - low) * sizeof *f->sites);
+    f->sites[low] =
         (struct cs_export_source_site){.line = line, .discriminator = discriminator, .number = b->n_sites++};
     f->n_sites++;
-    return &grown[low];
+    return &f->sites[low];
 }
 
 static int add_call(struct building *b, struct cs_export_source_site *site, const char *callee, double count)
@@ -99,13 +96,11 @@ static int add_call(struct building *b, struct cs_export_source_site *site, cons
             free(plain);
             return 0;
         }
-    struct cs_export_source_call *grown = realloc(site->calls, (site->n_calls + 1) * sizeof *grown);
-    if (!grown) {
+    if (cs_array_resize(site->calls, site->n_calls + 1) < 0) {
         free(plain);
         return no_memory(b);
     }
-    site->calls = grown;
-    grown[site->n_calls++] = (struct cs_export_source_call){plain, count};
+    site->calls[site->n_calls++] = (struct cs_export_source_call){plain, count};
     return 0;
 }
 

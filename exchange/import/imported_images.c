@@ -85,17 +85,13 @@ struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned eve
     static const struct cs_schema *const schemas[] = {&cs_schema_points, &cs_schema_stacks,
                                                       &cs_schema_accesses};
     if (event >= image->n_events) {
-        struct cs_table **tables = realloc(image->tables, (size_t)n * CS_IMPORT_TABLES * sizeof *tables);
-        if (tables)
-            image->tables = tables;
-        uint64_t *sums = tables ? realloc(image->period_sums, n * sizeof *sums) : NULL;
-        if (!sums)
+        if (cs_array_resize(image->tables, (size_t)n * CS_IMPORT_TABLES) < 0 ||
+            cs_array_resize(image->period_sums, n) < 0)
             return NULL;
-        image->period_sums = sums;
         for (unsigned i = image->n_events * CS_IMPORT_TABLES; i < n * CS_IMPORT_TABLES; i++)
-            tables[i] = NULL;
+            image->tables[i] = NULL;
         for (unsigned i = image->n_events; i < n; i++)
-            sums[i] = 0;
+            image->period_sums[i] = 0;
         image->n_events = n;
     }
     struct cs_table **table = &image->tables[event * CS_IMPORT_TABLES + kind];

@@ -53,11 +53,9 @@ int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t byt
                                      "an event attribute is shorter than its first version, 64 bytes,");
     if (in->n_events == EVENTS_MAX)
         return cs_perfdata_malformed(in, err, "more than 4096 events are described");
-    struct cs_perfdata_attr *grown = realloc(in->events, (in->n_events + 1) * sizeof *grown);
-    if (!grown)
+    if (cs_array_resize(in->events, in->n_events + 1) < 0)
         return cs_fail(err, ENOMEM, "%s: out of memory while reading its events", in->name);
-    in->events = grown;
-    struct cs_perfdata_attr *event = &grown[in->n_events];
+    struct cs_perfdata_attr *event = &in->events[in->n_events];
     *event = (struct cs_perfdata_attr){
         .type = load32(in, attr),
         .config = load64(in, attr + 8),
@@ -108,13 +106,11 @@ int cs_perfdata_add_build_id(struct cs_perfdata *in, const uint8_t *event, size_
     if (bytes < 8 + 4 + 24 + 1)
         return cs_perfdata_malformed(in, err, "a build-id entry is too short");
     size_t path_bytes = strnlen((const char *)event + 36, bytes - 36);
-    struct build_id_entry *grown = realloc(in->build_ids, (in->n_build_ids + 1) * sizeof *grown);
-    char *path = grown ? strndup((const char *)event + 36, path_bytes) : NULL;
-    if (grown)
-        in->build_ids = grown;
+    int rc = cs_array_resize(in->build_ids, in->n_build_ids + 1);
+    char *path = rc == 0 ? strndup((const char *)event + 36, path_bytes) : NULL;
     if (!path)
         return cs_fail(err, ENOMEM, "%s: out of memory while reading its build-ids", in->name);
-    struct build_id_entry *entry = &grown[in->n_build_ids++];
+    struct build_id_entry *entry = &in->build_ids[in->n_build_ids++];
     entry->path = path;
     memcpy(entry->id, event + 12, CS_PERFDATA_BUILD_ID_BYTES);
     bool sized = load16(in, event + 4) & (1u << 15);

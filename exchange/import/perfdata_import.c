@@ -283,10 +283,8 @@ static int take_sample(struct import *im, const struct cs_perfdata_record *r, st
         im->summary->unknown++;
     if (r->enabled_ns && r->event >= im->n_times) {
         unsigned n = cs_perfdata_n_events(im->in);
-        void *grown = realloc(im->times, n * sizeof *im->times);
-        if (!grown)
+        if (cs_array_resize(im->times, n) < 0)
             return no_memory(im, err);
-        im->times = grown;
         memset(&im->times[im->n_times], 0, (n - im->n_times) * sizeof *im->times);
         im->n_times = n;
     }

@@ -285,10 +285,8 @@ static const char *join(struct unit *unit, const char *folder, const char *raw)
     for (size_t i = unit->n_joined; i-- > 0;)
         if (unit->joined[i].raw == raw)
             return unit->joined[i].full;
-    struct joined *more = realloc(unit->joined, (unit->n_joined + 1) * sizeof *more);
-    if (!more)
+    if (cs_array_resize(unit->joined, unit->n_joined + 1) < 0)
         return raw;
-    unit->joined = more;
     size_t room = (unit->folder ? strlen(unit->folder) : 0) + strlen(folder) + strlen(raw) + 3;
     char *full = malloc(room);
     if (!full)

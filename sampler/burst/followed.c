@@ -3,6 +3,7 @@
  * Invariant: at most CS_MODEL_RUNNERS_MAX have one; who has no runner has no ended_fd. */
 #include "sampler/burst/followed.h"
 #include "sampler/burst/burst_model.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,19 +11,11 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 void cs_burst_followed_deny(struct cs_burst_followed *followed, enum cs_burst_skip why)
 {
-    followed->denied_until_ns = now_ns() + CS_MODEL_DENIED_NS;
+    followed->denied_until_ns = cs_monotonic_ns() + CS_MODEL_DENIED_NS;
     followed->denied_why = why;
 }
 
@@ -132,7 +125,7 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
             processes->at[i] = (struct cs_burst_followed){.ended_fd = -1};
         }
     processes->runners = runners(processes);
-    uint64_t time = now_ns();
+    uint64_t time = cs_monotonic_ns();
     if (processes->runners && time - processes->counted_ns < CS_MODEL_RUNNERS_COUNTED_NS)
         return;
     processes->counted_ns = time;
@@ -153,7 +146,7 @@ void cs_burst_processes_tidy(struct cs_burst_processes *processes)
 struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, pid_t pid, bool may_start,
                                           enum cs_burst_skip *why, bool *started)
 {
-    uint64_t time = now_ns();
+    uint64_t time = cs_monotonic_ns();
     struct cs_burst_followed *oldest = &processes->at[0], *mine = NULL;
     *why = CS_BURST_SKIP_NONE;
     *started = false;
@@ -210,7 +203,7 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
 
 void cs_burst_followed_begin(struct cs_burst_followed *followed)
 {
-    followed->first_ns = now_ns();
+    followed->first_ns = cs_monotonic_ns();
 }
 
 /* Since the last time. */

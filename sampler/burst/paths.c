@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst/paths.h"
 #include "sampler/burst/placed_rows.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/timer_rings.h"
+#include "store/base/clock.h"
 #include "store/table/burst_schemas.h"
 
 #include <errno.h>

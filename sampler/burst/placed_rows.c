@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/burst/placed_rows.h"
 
+#include "store/base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,14 +64,8 @@ static struct cs_placed_rows_image *tables_of(struct cs_placed_rows *rows, const
     for (unsigned i = 0; i < rows->n_images; i++)
         if (rows->images[i]->image == image)
             return rows->images[i];
-    if (rows->n_images == rows->capacity) {
-        unsigned capacity = rows->capacity ? 2 * rows->capacity : 32;
-        struct cs_placed_rows_image **more = realloc(rows->images, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        rows->images = more;
-        rows->capacity = capacity;
-    }
+    if (cs_array_room(rows->images, rows->n_images, rows->capacity) < 0)
+        return NULL;
     struct cs_placed_rows_image *tables = calloc(1, sizeof *tables);
     if (tables) {
         tables->image = image;

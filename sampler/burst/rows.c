@@ -2,6 +2,7 @@
 /* What a runner answered, as rows of the tables that bursts fill. */
 #include "sampler/burst/rows.h"
 #include "sampler/burst/placed_rows.h"
+#include "store/base/clock.h"
 #include "store/table/burst_schemas.h"
 
 #include <errno.h>
@@ -80,13 +81,6 @@ static int add_beginning(struct cs_burst_rows *rows, const struct cs_burst_outco
     int64_t name = cs_placed_rows_name(image, ENTRIES, from);
     uint64_t row[] = {burst, offset, (uint64_t)name, start, outcome->followed};
     return name < 0 ? -ENOMEM : cs_placed_rows_add(image, ENTRIES, row);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* `burst`: its number in what is kept apart, 0 when nothing is any more. */
@@ -182,7 +176,7 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
     static const uint32_t one = 1;
     cs_placed_rows_begin(rows->rows, pid, UINT64_MAX);
     int rc = add_columns(rows, STARTS, answer->outcome.start, &one, 1);
-    uint64_t burst = cs_burst_rows_apart(rows) ? now_ns() : 0;
+    uint64_t burst = cs_burst_rows_apart(rows) ? cs_clock_ns(CLOCK_REALTIME) : 0;
     rows->windows += burst != 0;
     if (!rc)
         rc = add_edges(rows, answer, burst);

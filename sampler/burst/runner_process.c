@@ -5,6 +5,7 @@
 #include "sampler/burst/runner_process.h"
 #include "sampler/burst/go_program.h"
 #include "sampler/burst/runner_image.h"
+#include "store/base/clock.h"
 #include "store/base/foreign.h"
 
 #include <Zydis/Zydis.h>
@@ -153,26 +154,13 @@ static int spawn(int image, const int fds[N_FDS], pid_t *pid)
     return code;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
-
-static double clock_us(clockid_t clock)
-{
-    struct timespec time;
-    return clock_gettime(clock, &time) < 0 ? 0 : (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
 /* False: there is no such process any more. */
 static bool see_time(pid_t pid, double *us)
 {
     clockid_t clock;
     if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0)
         return false;
-    double now = clock_us(clock);
+    double now = (double)cs_clock_ns(clock) * 1e-3;
     if (now > *us)
         *us = now;
     return true;
@@ -208,8 +196,8 @@ static int reap(struct cs_burst_runner *runner, bool by_force)
     pid_t replayer = runner->shared == MAP_FAILED ? 0 : (pid_t)runner->shared->replayer;
     if (!replayer)
         runner->replayer_us = 0;
-    for (uint64_t until = now_ms() + REPLAYER_ENDS_MS;
-         see_time(replayer, &runner->replayer_us) && now_ms() < until;)
+    for (uint64_t until = cs_monotonic_ns() / 1000000 + REPLAYER_ENDS_MS;
+         see_time(replayer, &runner->replayer_us) && cs_monotonic_ns() / 1000000 < until;)
         usleep(200);
     return status;
 }
@@ -230,7 +218,8 @@ static bool hangs(const struct cs_burst_runner *runner)
 /* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. How it ended. */
 static int end(struct cs_burst_runner *runner)
 {
-    for (uint64_t until = now_ms() + CLOSE_MS; now_ms() < until && !hangs(runner); usleep(500)) {
+    for (uint64_t until = cs_monotonic_ns() / 1000000 + CLOSE_MS;
+         cs_monotonic_ns() / 1000000 < until && !hangs(runner); usleep(500)) {
         int status = reap(runner, false);
         if (status != -EAGAIN)
             return status;
@@ -241,7 +230,7 @@ static int end(struct cs_burst_runner *runner)
 /* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
 static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
 {
-    uint64_t until = now_ms() + limit_ms, stopped_since = 0;
+    uint64_t until = cs_monotonic_ns() / 1000000 + limit_ms, stopped_since = 0;
     for (unsigned hung = 0;;) {
         struct pollfd fd = {.fd = runner->control, .events = POLLIN};
         int n = poll(&fd, 1, stopped_since ? 10 : 20);
@@ -249,7 +238,7 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
             char got = 0;
             return read(runner->control, &got, 1) == 1 && got == message ? 0 : -EPIPE;
         }
-        uint64_t time = now_ms();
+        uint64_t time = cs_monotonic_ns() / 1000000;
         if (!runner->shared->stopped)
             stopped_since = 0;
         else if (!stopped_since)

@@ -9,6 +9,7 @@
 #include "sampler/burst/runner_image.h"
 #include "sampler/burst/triggers.h"
 #include "sampler/perf/timer_rings.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STOPPED_KEPT 1024
@@ -52,9 +52,7 @@ static double random_share(struct cs_burst *burst)
 /* CPU time that was taken by the session and its runners since the last time. */
 static double cpu_spent_us(struct cs_burst *burst)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    double own = (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3,
+    double own = cs_thread_cpu_seconds() * 1e6,
            spent = own - burst->own_cpu_us + cs_burst_processes_cpu_us(&burst->processes);
     burst->own_cpu_us = own;
     pthread_mutex_lock(&burst->lock);
@@ -316,9 +314,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     burst->budget.accounted = config->sampler && allowed(config, 0) > 0 && config->rate_hz <= 0;
     if (config->target == CS_TARGET_COMMAND && allowed(config, 0) <= 0)
         burst->budget.eager = CS_MODEL_EVIDENCE_BURSTS;
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    burst->random = ((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec) | 1;
+    burst->random = cs_monotonic_ns() | 1;
     burst->rows = cs_burst_rows_open(config->sampler);
     burst->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = 0;

@@ -3,6 +3,7 @@
 #include "sampler/daemon/daemon.h"
 
 #include "sampler/daemon/state.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,7 @@ static bool begin_epoch(struct cs_daemon *daemon, struct cs_error *err)
     if (rc == 0)
         rc = cs_daemon_epoch(daemon, err);
     if (rc == 0)
-        cs_daemon_due_epoch(&daemon->due, cs_daemon_now_ns());
+        cs_daemon_due_epoch(&daemon->due, cs_monotonic_ns());
     return rc == 0;
 }
 
@@ -102,7 +103,7 @@ static bool same_session(const struct cs_daemon_settings *a, const struct cs_dae
 static void open_accounts(struct cs_daemon *daemon)
 {
     const struct cs_daemon_settings *s = &daemon->settings;
-    const double now = (double)cs_daemon_now_ns() / 1e9;
+    const double now = (double)cs_monotonic_ns() / 1e9;
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     cs_cpu_account_init(&daemon->cpu, s->frequency_hz > 0 || s->period > 0 ? 0 : s->budget,
                         cpus > 0 ? (unsigned)cpus : 1, now, cs_daemon_cpu_seconds());
@@ -127,7 +128,7 @@ static void reload(struct cs_daemon *daemon)
     if (!same)
         open_accounts(daemon);
     cs_daemon_log_open(&daemon->log, daemon->settings.log);
-    cs_daemon_due_change(&daemon->due, fresh.merge_s, fresh.epoch_s, cs_daemon_now_ns());
+    cs_daemon_due_change(&daemon->due, fresh.merge_s, fresh.epoch_s, cs_monotonic_ns());
     if (moved) {
         struct cs_store *old = daemon->store;
         if (open_store(daemon, &err) < 0) {
@@ -244,7 +245,7 @@ static void forget_images(struct cs_daemon *daemon, uint64_t now)
 
 static void rest(struct cs_daemon *daemon, double seconds)
 {
-    const uint64_t now = cs_daemon_now_ns();
+    const uint64_t now = cs_monotonic_ns();
     cs_daemon_session_close(daemon);
     daemon->resting_until_ns = daemon->next_session_ns = now + (uint64_t)(seconds * 1e9);
 }
@@ -318,7 +319,7 @@ static void keep_sending(struct cs_daemon *daemon, uint64_t now)
 static void do_what_is_due(struct cs_daemon *daemon)
 {
     struct cs_error err;
-    uint64_t now = cs_daemon_now_ns();
+    uint64_t now = cs_monotonic_ns();
     once_a_second(daemon, now);
     bool is_pressed = pressed(daemon, now);
     keep_sending(daemon, now);
@@ -340,13 +341,13 @@ static void run(struct cs_daemon *daemon)
     while (!daemon->stopping) {
         struct epoll_event events[4];
         struct cs_error err;
-        int wait_ms = cs_daemon_due_wait_ms(&daemon->due, cs_daemon_now_ns(), POLL_MS);
-        keep_session(daemon, cs_daemon_now_ns());
+        int wait_ms = cs_daemon_due_wait_ms(&daemon->due, cs_monotonic_ns(), POLL_MS);
+        keep_session(daemon, cs_monotonic_ns());
         int rc = daemon->sampler ? cs_sampler_poll(daemon->sampler, wait_ms, &err) : 1;
         if (rc < 0) {
             cs_daemon_notify(&daemon->log, "%s; the session starts again", err.text);
             cs_daemon_session_close(daemon);
-            daemon->next_session_ns = cs_daemon_now_ns() + SECOND_NS;
+            daemon->next_session_ns = cs_monotonic_ns() + SECOND_NS;
         } else if (rc == 0) {
             cs_daemon_notify(&daemon->log, "the profiled process has ended");
             daemon->stopping = true;
@@ -404,7 +405,7 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
     give_back_freed_memory();
     daemon->start = start;
     daemon->log.fd = daemon->control.fd = daemon->control.lock = daemon->epoll = daemon->signals = -1;
-    daemon->started_ns = daemon->check_ns = cs_daemon_now_ns();
+    daemon->started_ns = daemon->check_ns = cs_monotonic_ns();
     cs_daemon_control_default_path(default_socket);
 
     int rc = read_settings(start, &daemon->settings, err);
@@ -422,8 +423,8 @@ int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
     }
     if (rc < 0)
         goto out;
-    cs_daemon_due_init(&daemon->due, daemon->settings.merge_s, daemon->settings.epoch_s, cs_daemon_now_ns());
-    clean_up(daemon, cs_daemon_now_ns());
+    cs_daemon_due_init(&daemon->due, daemon->settings.merge_s, daemon->settings.epoch_s, cs_monotonic_ns());
+    clean_up(daemon, cs_monotonic_ns());
     cs_daemon_desk_publish(daemon->desk, answer, daemon);
     if (start->ready)
         start->ready(start->arg);

@@ -3,6 +3,7 @@
 #include "sampler/daemon/desk.h"
 
 #include "sampler/daemon/log.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +59,7 @@ static void give_status(struct cs_daemon_desk *desk, int fd)
         ;
     const bool any = desk->n_published > 0;
     memcpy(text, desk->status, sizeof text);
-    const double age_s = (double)(cs_daemon_now_ns() - desk->published_ns) / 1e9;
+    const double age_s = (double)(cs_monotonic_ns() - desk->published_ns) / 1e9;
     pthread_mutex_unlock(&desk->lock);
 
     snprintf(line, sizeof line, "status_age_s %.1f\n", age_s);
@@ -111,7 +112,7 @@ void cs_daemon_desk_publish(struct cs_daemon_desk *desk, cs_daemon_answer_fn *an
     answer("status", text, arg);
     pthread_mutex_lock(&desk->lock);
     strcpy(desk->status, text);
-    desk->published_ns = cs_daemon_now_ns();
+    desk->published_ns = cs_monotonic_ns();
     desk->n_published++;
     desk->status_asked = false;
     pthread_cond_signal(&desk->published);
@@ -157,7 +158,7 @@ int cs_daemon_desk_open(struct cs_daemon_control *control, struct cs_daemon_desk
     if (!desk)
         return cs_fail(err, ENOMEM, "not enough memory for the daemon");
     desk->control = control;
-    desk->published_ns = cs_daemon_now_ns();
+    desk->published_ns = cs_monotonic_ns();
     desk->wake = *wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&desk->lock, NULL);
     pthread_condattr_init(&monotonic);

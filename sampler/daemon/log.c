@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each sentence is remembered by its hash for an hour, whatever its numbers; the oldest of 16 makes way. */
 #include "sampler/daemon/log.h"
+#include "store/base/clock.h"
 #include "store/base/text.h"
 
 #include <fcntl.h>
@@ -13,13 +14,6 @@
 #include <xxhash.h>
 
 #define SILENCE_NS (3600ull * 1000000000ull)
-
-uint64_t cs_daemon_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t hash_of(const char *sentence)
 {
@@ -82,7 +76,7 @@ void cs_daemon_log_write(struct cs_daemon_log *log, const char *sentence)
     struct tm utc;
     char line[1024], when[32], again[48] = "";
     unsigned repeated;
-    if (!cs_daemon_log_admits(&log->memory, sentence, cs_daemon_now_ns(), &repeated))
+    if (!cs_daemon_log_admits(&log->memory, sentence, cs_monotonic_ns(), &repeated))
         return;
     if (repeated)
         snprintf(again, sizeof again, " (%u time%s more since)", repeated, repeated == 1 ? "" : "s");

@@ -33,6 +33,4 @@ void cs_daemon_notify(struct cs_daemon_log *log, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cs_daemon_log_close(struct cs_daemon_log *log);
 
-uint64_t cs_daemon_now_ns(void); /* CLOCK_MONOTONIC */
-
 #endif

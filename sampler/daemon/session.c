@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's sampling session: opened, merged, closed and opened again without a sample unaccounted for. */
 #include "sampler/daemon/state.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -117,7 +118,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
     }
     daemon->sessions++;
     daemon->own_at_begin = 0;
-    daemon->session_began_ns = cs_daemon_now_ns();
+    daemon->session_began_ns = cs_monotonic_ns();
     open_bursts(daemon, &config);
     open_paths(daemon, &config);
     return 0;
@@ -251,7 +252,7 @@ static void note_disk(struct cs_daemon *daemon, uint64_t now)
 
 int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
 {
-    uint64_t began = cs_daemon_now_ns();
+    uint64_t began = cs_monotonic_ns();
     if (!daemon->sampler)
         return pay_owed(daemon, err);
     int rc = merge_once(daemon, err);
@@ -263,7 +264,7 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err)
             rc = merge_once(daemon, err);
         cs_daemon_notify(&daemon->log, "%s; a new epoch was begun", why.text);
     }
-    uint64_t now = cs_daemon_now_ns();
+    uint64_t now = cs_monotonic_ns();
     cs_daemon_due_merged(&daemon->due, now, rc == 0);
     if (rc < 0) {
         cs_daemon_notify(&daemon->log, "%s; the samples stay in memory for the next try", err->text);

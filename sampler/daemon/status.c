@@ -2,6 +2,7 @@
 /* Status as lines of "key value"; a line that does not fit is left out whole. */
 #include "sampler/daemon/state.h"
 #include "sampler/perf/target.h"
+#include "store/base/clock.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,7 +91,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
 {
     struct lines lines = {text, text + CS_DAEMON_CONTROL_ANSWER_MAX};
     struct cs_sampler_statistics s;
-    uint64_t now = cs_daemon_now_ns();
+    uint64_t now = cs_monotonic_ns();
     double uptime_s = (double)(now - daemon->started_ns) / 1e9;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);

@@ -14,8 +14,8 @@
 #include "sampler/driver/entry.h"
 #include "sampler/driver/programs.h"
 #include "sampler/driver/wait_maps.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/process_filter.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

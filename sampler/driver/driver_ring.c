@@ -11,9 +11,10 @@
 #include "sampler/driver/driver.h"
 #include "sampler/driver/entry.h"
 #include "sampler/driver/hot_table.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/process_filter.h"
 #include "sampler/perf/ring.h"
+#include "store/base/array.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -251,18 +252,9 @@ static int ring_attach(struct cs_driver_state *s, int fd, unsigned event, unsign
                        struct cs_error *err)
 {
     uint64_t id;
-    if (s->n_ids == s->room_ids) {
-        unsigned capacity = s->room_ids ? 2 * s->room_ids : 64;
-        uint64_t *ids = realloc(s->ids, capacity * sizeof *ids);
-        if (ids)
-            s->ids = ids;
-        unsigned *events = realloc(s->id_events, capacity * sizeof *events);
-        if (events)
-            s->id_events = events;
-        if (!ids || !events)
-            return cs_fail(err, ENOMEM, "out of memory for the events");
-        s->room_ids = capacity;
-    }
+    unsigned room = s->room_ids; /* of both */
+    if (cs_array_room(s->ids, s->n_ids, room) < 0 || cs_array_room(s->id_events, s->n_ids, s->room_ids) < 0)
+        return cs_fail(err, ENOMEM, "out of memory for the events");
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
         return cs_fail(err, errno, "the kernel gives an event no number: %s", strerror(errno));
     int filtered = s->config.filter ? cs_process_filter_attach(s->config.filter, fd) : 0;

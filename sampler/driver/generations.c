@@ -2,6 +2,7 @@
 /* Generations of PID slots: the present number of each, and the lately begun ones, a list by time for each slot. */
 #include "sampler/driver/generations.h"
 #include "sampler/driver/hot_table.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -44,14 +45,8 @@ static void link_in(struct cs_generations *g, size_t i)
 
 static int add(struct cs_generations *g, struct begun begun)
 {
-    if (g->n == g->capacity) {
-        size_t capacity = g->capacity ? 2 * g->capacity : 256;
-        struct begun *more = realloc(g->begun, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        g->begun = more;
-        g->capacity = capacity;
-    }
+    if (cs_array_room(g->begun, g->n, g->capacity) < 0)
+        return -ENOMEM;
     /* Fork on one CPU, exec on another: their records are read in any order. */
     if (((begun.number - (unsigned)g->now[begun.slot]) & CS_HOT_GENERATION_MASK) <=
         CS_HOT_GENERATION_MASK / 2)

@@ -11,7 +11,7 @@
 #include "sampler/dynamic/jit_methods.h"
 #include "sampler/dynamic/jit_registered.h"
 #include "sampler/images/proc_maps.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -105,9 +105,7 @@ static uint64_t written_ns(const struct added *a, long end)
 
 static uint64_t began_ns(const struct perf_map *m, uint64_t now_ns)
 {
-    struct timespec boot;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    const uint64_t boot_ns = (uint64_t)boot.tv_sec * 1000000000ULL + (uint64_t)boot.tv_nsec,
+    const uint64_t boot_ns = cs_clock_ns(CLOCK_BOOTTIME),
                    began = m->started * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
     return began < boot_ns && boot_ns - began < now_ns ? now_ns - (boot_ns - began) : 0;
 }

@@ -4,7 +4,7 @@
 
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jitdump.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 #include "store/base/hash_seed.h"
 #include "store/base/regular_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/dynamic/jit_registered.h"
 
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 
 #define SEGMENTS_MAX 64 /* held open, of all processes */
 #define REST_DRAINS 20  /* where there is none */

@@ -5,7 +5,8 @@
  * same build-id. It is looked at again for each mapping: file_owner.h. */
 #include "sampler/images/images.h"
 #include "sampler/images/file_owner.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/array.h"
+#include "store/base/clock.h"
 #include "store/base/foreign.h"
 #include "store/base/hash_seed.h"
 #include "store/base/regular_file.h"
@@ -113,14 +114,8 @@ static struct cs_mapped_image *add(struct cs_images *images, const char *key, en
     image->image.build_id = strdup(build_id);
     snprintf(image->image.id, sizeof image->image.id, "%s", id);
     image->placeable = true;
-    if (images->n == images->capacity) {
-        unsigned capacity = images->capacity ? 2 * images->capacity : 64;
-        struct cs_mapped_image **more = realloc(images->all, capacity * sizeof *more);
-        if (!more)
-            goto out;
-        images->all = more;
-        images->capacity = capacity;
-    }
+    if (cs_array_room(images->all, images->n, images->capacity) < 0)
+        goto out;
     if (!image->image.path || !image->image.build_id || !remember(images, key, image, NULL))
         goto out;
     images->bytes += sizeof *image + strlen(path) + strlen(build_id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Label texts, numbered as they come. */
 #include "sampler/images/labels.h"
+#include "store/base/array.h"
 #include "store/base/hash_seed.h"
 #include "store/store.h"
 
@@ -72,14 +73,8 @@ uint32_t cs_labels_number_within(struct cs_labels *labels, const char *text, uin
             return l->number;
     if (labels->n >= most)
         return cs_labels_number(labels, "(others)");
-    if (labels->n == labels->capacity) {
-        uint32_t capacity = labels->capacity ? 2 * labels->capacity : 64;
-        struct label **more = realloc(labels->all, capacity * sizeof(struct label *));
-        if (!more)
-            return 0;
-        labels->all = more;
-        labels->capacity = capacity;
-    }
+    if (cs_array_room(labels->all, labels->n, labels->capacity) < 0)
+        return 0;
     struct label *l = malloc(sizeof *l + size);
     if (!l)
         return 0;

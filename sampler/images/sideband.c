@@ -4,6 +4,7 @@
 #include "sampler/perf/events.h"
 #include "sampler/perf/process_bytes.h"
 #include "sampler/perf/ring.h"
+#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -167,24 +168,9 @@ static void hand_on(const struct perf_event_header *header, uint64_t time_ns,
 
 static int keep(struct cs_sideband *s, const struct perf_event_header *header)
 {
-    if (s->used + header->size > s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 65536;
-        while (capacity < s->used + header->size)
-            capacity *= 2;
-        unsigned char *more = realloc(s->arena, capacity);
-        if (!more)
-            return -ENOMEM;
-        s->arena = more;
-        s->capacity = capacity;
-    }
-    if (s->n == s->waiting_capacity) {
-        size_t capacity = s->waiting_capacity ? 2 * s->waiting_capacity : 512;
-        struct waiting_record *more = realloc(s->waiting, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        s->waiting = more;
-        s->waiting_capacity = capacity;
-    }
+    if (cs_array_reserve_in(s->arena, s->used + header->size, s->capacity) < 0 ||
+        cs_array_room(s->waiting, s->n, s->waiting_capacity) < 0)
+        return -ENOMEM;
     memcpy(s->arena + s->used, header, header->size); // NOLINT: room was made above
     uint64_t time_ns;                                 /* sample_id_all with TIME alone: the last word */
     memcpy(&time_ns, (const unsigned char *)header + header->size - sizeof time_ns, sizeof time_ns);
@@ -278,14 +264,8 @@ int cs_sideband_fd(const struct cs_sideband *s, unsigned i)
 
 static int remember(struct cs_sideband *s, int fd, unsigned cpu_index)
 {
-    if (s->n_fds == s->room_fds) {
-        size_t capacity = s->room_fds ? 2 * s->room_fds : 64;
-        struct sideband_event *more = realloc(s->fds, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        s->fds = more;
-        s->room_fds = capacity;
-    }
+    if (cs_array_room(s->fds, s->n_fds, s->room_fds) < 0)
+        return -ENOMEM;
     s->fds[s->n_fds++] = (struct sideband_event){fd, cpu_index};
     return 0;
 }

@@ -6,7 +6,6 @@
  *   event_names       what the name of an event stands for
  *   event_groups      events that answer one question together
  *   events            events by name, and how they are opened
- *   monotonic_clock   the time of all records, and CPU time of a thread
  *   process_bytes     a byte a process, as BPF programs and their reader share it
  *   process_filter    chosen processes and what they start, known in the kernel
  *   process_filter.bpf  the BPF programs that keep those bits

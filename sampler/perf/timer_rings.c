@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/perf/timer_rings.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/process_filter.h"
 #include "sampler/perf/target.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/placing/attributes.h"
 #include "sampler/attributes/attribute_places.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 #include "store/base/text.h"
 
 #include <limits.h>

@@ -4,8 +4,8 @@
  * one. */
 #include "sampler/placing/chains.h"
 #include "sampler/chains/context_tree.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "store/base/array.h"
+#include "store/base/clock.h"
 
 #include <stdio.h>
 #include <unistd.h>

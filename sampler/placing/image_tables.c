@@ -2,8 +2,8 @@
 #include "sampler/placing/image_tables.h"
 #include "image/unwind/child.h"
 #include "image/unwind/template.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "store/base/array.h"
+#include "store/base/clock.h"
 #include "store/base/foreign.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/placing/intervals.h"
 
+#include "store/base/clock.h"
 #include "store/coarsen.h"
 
 #include <errno.h>
@@ -26,13 +27,6 @@ struct cs_intervals {
     size_t n, n_slots;
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_intervals **out)
 {
     struct cs_intervals *intervals = calloc(1, sizeof *intervals);
@@ -42,7 +36,8 @@ int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_interv
     intervals->asked_ms = intervals->length_ms = length_ms ? length_ms : 1;
     intervals->limit_bytes = limit_bytes;
     intervals->random = 88172645463325252ull;
-    intervals->wall_minus_monotonic_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+    intervals->wall_minus_monotonic_ns =
+        (int64_t)(cs_clock_ns(CLOCK_REALTIME) - cs_clock_ns(CLOCK_MONOTONIC));
     return 0;
 }
 

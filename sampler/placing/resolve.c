@@ -3,7 +3,7 @@
  * its names. A process whose records seem to be missing is looked up in /proc, once a drain. */
 #include "sampler/placing/resolve.h"
 #include "sampler/chains/context_tree.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/placing/wait_tables.h"
 
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/waits/reasons.h"
 #include "store/base/array.h"
+#include "store/base/clock.h"
 #include "store/contexts.h"
 #include "store/table/wait_schemas.h"
 

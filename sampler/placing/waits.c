@@ -2,7 +2,6 @@
 #include "sampler/placing/waits.h"
 
 #include "sampler/chains/context_tree.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/placing/hook_frames.h"
 #include "sampler/placing/wait_standing.h"
 #include "sampler/placing/wait_tables.h"
@@ -12,6 +11,7 @@
 #include "sampler/waits/record_rate.h"
 #include "sampler/waits/thread_rows.h"
 #include "store/base/array.h"
+#include "store/base/clock.h"
 #include "store/base/text.h"
 #include "store/table/wait_schemas.h"
 

@@ -2,8 +2,8 @@
 /* CPUs that come and go while a session is open. The kernel takes the events of a CPU that goes away and doesn't
  * give them back when it returns. So they are closed, and others are opened on the CPU that came. What was
  * started there in between is looked for in /proc. */
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/session/session.h"
+#include "store/base/clock.h"
 
 #include <string.h>
 

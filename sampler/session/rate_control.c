@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often: the first periods, a new draw from time to time, and the rate that keeps to the budget. */
 #include "sampler/session/rate_control.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/rate/cost_measurement.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

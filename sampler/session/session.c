@@ -7,6 +7,7 @@
 #include "sampler/session/other_rights.h"
 #include "sampler/session/reopen.h"
 #include "sampler/timers/timers.h"
+#include "store/base/array.h"
 #include "store/base/foreign.h"
 
 #include <errno.h>
@@ -71,12 +72,10 @@ static int open_process(struct cs_sampler *s, struct cs_error *err)
                 rc = cs_session_events_open(&s->events, &s->config, threads[i], err);
             if (rc == -ESRCH && threads[i] != s->config.pid)
                 rc = 0; /* this thread has just ended */
-            pid_t *more = realloc(done, (size_t)(n_done + 1) * sizeof *more);
-            if (!more) {
+            if (cs_array_resize(done, (size_t)n_done + 1) < 0) {
                 rc = cs_fail(err, ENOMEM, "out of memory for the threads");
                 break;
             }
-            done = more;
             done[n_done++] = threads[i];
         }
     }

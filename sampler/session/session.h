@@ -19,7 +19,6 @@
 #define CS_SAMPLER_SESSION_SESSION_H
 
 #include "sampler/images/sideband.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
 #include "sampler/placing/attributes.h"
 #include "sampler/placing/chains.h"
@@ -32,6 +31,7 @@
 #include "sampler/session/open_events.h"
 #include "sampler/session/rate_control.h"
 #include "sampler/session/remarks.h"
+#include "store/base/clock.h"
 
 struct cs_session_target { /* who is sampled, as config.target says */
     struct cs_waiting_command command;

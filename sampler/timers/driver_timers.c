@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The session's drivers that read what timers, or who stops threads, wrote. Records of mappings come in the same ring, before the
  * samples that need them, so a process that has ended since is named, too. */
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/timers/stopper.h"
 #include "sampler/timers/timers.h"
 #include "signals/timers/timer_segment.h"
 #include "store/base/cache.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #include "sampler/timers/process_tables.h"
 #include "image/unwind/child.h"
 #include "sampler/images/images.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "store/base/bisect.h"
+#include "store/base/clock.h"
 #include "store/base/foreign.h"
 
 #include <stdio.h>

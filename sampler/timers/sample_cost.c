@@ -2,8 +2,8 @@
 /* A child reads the clock without end while such a timer interrupts it. Where the handler ran between two readings,
  * their distance is what the sample took, the kernel's tick included. The median counts: a host that was away is no
  * cost. */
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/timers/timers.h"
+#include "store/base/clock.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 /* One loop over what the kernel tells of traced threads and of expired timers. A signal of the program's own is handed on at
  * once; between two of its stops a thread runs untouched. */
 #include "sampler/timers/stopper.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/perf/target.h"
 #include "sampler/timers/exec_rights.h"
 #include "sampler/timers/stopper_processes.h"
 #include "sampler/timers/timers.h"
+#include "store/base/clock.h"
 #include "store/base/foreign.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/timers/stopper_processes.h"
-#include "sampler/perf/monotonic_clock.h"
+#include "store/base/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>

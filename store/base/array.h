@@ -56,6 +56,15 @@ static inline void *cs_array_grown(void *at, size_t *capacity, size_t wanted, si
 /* Space for one more after the first `n`. 0 or -ENOMEM. */
 #define cs_array_room(pointer, n, capacity) cs_array_reserve_in(pointer, (size_t)(n) + 1, capacity)
 
+/* Makes `pointer` hold `wanted` elements, no more, where they are few or come at once. 0 or -ENOMEM. */
+#define cs_array_resize(pointer, wanted)                                                                     \
+    ({                                                                                                       \
+        void *cs_resized_ = reallocarray((pointer), (wanted), sizeof *(pointer));                            \
+        if (cs_resized_)                                                                                     \
+            (pointer) = cs_resized_;                                                                         \
+        cs_resized_ ? 0 : -ENOMEM;                                                                           \
+    })
+
 /* Of arrays made by CS_ARRAY. Space for `wanted` elements in all: 0 or -ENOMEM. */
 #define cs_array_reserve(array, wanted) cs_array_reserve_in((array)->at, (wanted), (array)->capacity)
 /* A new last element, zeroed; NULL when memory is short. */

@@ -11,6 +11,7 @@
  *   bisect        bisection of what is sorted
  *   bytes         little-endian numbers, varints and texts, written and read
  *   text          foreign text made harmless; the name that was meant
+ *   clock         clocks as one number
  *   delimited     CSV fields and JSON strings
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose

@@ -3,6 +3,7 @@
  * closes: one that hangs for ever must hold no lock and no socket of ours. What it may still write to, its question, is its
  * own as long as it lives. */
 #include "store/base/foreign.h"
+#include "store/base/clock.h"
 #include "store/base/foreign_worker.h"
 
 #include <errno.h>
@@ -58,13 +59,6 @@ static struct {
     unsigned n_left;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* ---- children that hang ---- */
 
 static void reap_left(void)
@@ -92,13 +86,13 @@ static void leave(pid_t pid, struct helper *helper)
 static int try_to_reap(pid_t pid, unsigned ms, int *status, struct rusage *used)
 {
     const struct timespec pause = {0, 200000};
-    for (uint64_t until = now_ns() + ms * 1000000ULL;; nanosleep(&pause, NULL)) {
+    for (uint64_t until = cs_monotonic_ns() + ms * 1000000ULL;; nanosleep(&pause, NULL)) {
         pid_t ended = wait4(pid, status, WNOHANG | __WALL, used);
         if (ended == pid)
             return 0;
         if (ended < 0 && errno != EINTR)
             return -errno;
-        if (now_ns() >= until)
+        if (cs_monotonic_ns() >= until)
             return -ETIMEDOUT;
     }
 }
@@ -234,7 +228,7 @@ static bool wait_for(uint64_t most)
 {
     struct pollfd answer = {.fd = all.helper->socket, .events = POLLIN};
     for (int turn = 0; turn == 0 || (turn < TURNS && waits_for_cpu()); turn++)
-        for (uint64_t until = now_ns() + most, now = until - most;; now = now_ns()) {
+        for (uint64_t until = cs_monotonic_ns() + most, now = until - most;; now = cs_monotonic_ns()) {
             uint64_t rest = until > now ? until - now : 0;
             int n = ppoll(&answer, 1, &(struct timespec){0, (long)rest}, NULL);
             if (n > 0)
@@ -278,7 +272,7 @@ static long ask(uint64_t key, const struct cs_foreign_question *q, int fd, void 
 {
     int came = -1;
     long rc = -ETIMEDOUT;
-    uint64_t began = now_ns(), most = may_wait(key, began);
+    uint64_t began = cs_monotonic_ns(), most = may_wait(key, began);
     if (most == 0) {
         all.unanswered++;
         return -ETIMEDOUT;
@@ -294,7 +288,7 @@ static long ask(uint64_t key, const struct cs_foreign_question *q, int fd, void 
         strcpy(its->path, q->path);
         if (put(fd) && !wait_for(most)) {
             give_up();
-            was_late(key, began, now_ns());
+            was_late(key, began, cs_monotonic_ns());
             rc = -ETIMEDOUT;
             break;
         }
@@ -334,7 +328,7 @@ void cs_foreign_limit(unsigned ms)
 {
     pthread_mutex_lock(&all.lock);
     if (!all.seed && getrandom(&all.seed, sizeof all.seed, 0) != sizeof all.seed)
-        all.seed = now_ns();
+        all.seed = cs_monotonic_ns();
     __atomic_store_n(&all.limit_ms, ms, __ATOMIC_RELAXED);
     if (!ms && all.helper && all.owner == getpid())
         give_up();

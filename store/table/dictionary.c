@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/table/dictionary.h"
 
+#include "store/base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +37,9 @@ static char *chunk_room(struct cs_dictionary *dictionary, size_t n)
 static int grow(struct cs_dictionary *dictionary)
 {
     size_t capacity = dictionary->capacity ? dictionary->capacity * 2 : 8;
-    const char **strings = realloc(dictionary->strings, capacity * sizeof *strings);
-    if (!strings)
+    if (cs_array_resize(dictionary->strings, capacity) < 0 ||
+        cs_array_resize(dictionary->ranks, capacity) < 0)
         return -ENOMEM;
-    dictionary->strings = strings;
-    uint32_t *ranks = realloc(dictionary->ranks, capacity * sizeof *ranks);
-    if (!ranks)
-        return -ENOMEM;
-    dictionary->ranks = ranks;
     dictionary->capacity = capacity;
     return 0;
 }

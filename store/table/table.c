@@ -5,6 +5,7 @@
  * when another is added: most tables are only read. */
 #include "store/table/table.h"
 
+#include "store/base/array.h"
 #include "store/base/hash_seed.h"
 #include "store/table/dictionary.h"
 
@@ -97,14 +98,9 @@ static int make_slots(struct cs_table *table, size_t capacity)
 /* Also takes the space that sorting needs, so that reading rows never fails. */
 static int make_room(struct cs_table *table, size_t capacity)
 {
-    uint64_t *rows = realloc(table->rows, capacity * table->schema.n_columns * sizeof *rows);
-    if (!rows)
+    if (cs_array_resize(table->rows, capacity * table->schema.n_columns) < 0 ||
+        cs_array_resize(table->order, capacity) < 0)
         return -ENOMEM;
-    table->rows = rows;
-    uint32_t *order = realloc(table->order, capacity * sizeof *order);
-    if (!order)
-        return -ENOMEM;
-    table->order = order;
     table->capacity = capacity;
     return 0;
 }

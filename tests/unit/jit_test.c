@@ -2,8 +2,8 @@
 /* Code that runtimes make: names of perf maps, and of what a process registered. */
 #include "sampler/dynamic/jit.h"
 #include "sampler/dynamic/jit_code.h"
-#include "sampler/perf/monotonic_clock.h"
 #include "signals/segment.h"
+#include "store/base/clock.h"
 #include "store/kept_code.h"
 #include "tests/unit/made_root.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sampler/perf/monotonic_clock.h"
 #include "sampler/timers/process_tables.h"
+#include "store/base/clock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
