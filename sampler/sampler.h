@@ -116,7 +116,7 @@ uint64_t cs_sampler_jit_room(const struct cs_sampler *sampler);
 void cs_sampler_limit_waits(struct cs_sampler *sampler, double cpu_max);
 void cs_sampler_limit_tables(struct cs_sampler *sampler, double cpu_max);
 
-#define CS_SAMPLER_CHAIN_ENDS 13
+#define CS_SAMPLER_CHAIN_ENDS 14
 struct cs_sampler_statistics {
     const char *driver; /* "bpf", "ring", "timers" or "stops" */
     uint64_t delivered; /* samples that reached us */

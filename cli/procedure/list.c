@@ -180,14 +180,15 @@ static void list_instructions(struct output *out, const struct listing *l, bool 
 
 struct ranked {
     unsigned line;
-    uint64_t samples;
+    uint64_t total, samples; /* total: with what the line called, where call chains say it */
 };
 
 static int by_samples(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
-    return a->samples != b->samples ? (a->samples < b->samples ? 1 : -1)
-                                    : (a->line > b->line) - (a->line < b->line);
+    return a->total != b->total       ? (a->total < b->total ? 1 : -1)
+           : a->samples != b->samples ? (a->samples < b->samples ? 1 : -1)
+                                      : (a->line > b->line) - (a->line < b->line);
 }
 
 static void summarise(struct output *out, const struct listing *l)
@@ -195,7 +196,7 @@ static void summarise(struct output *out, const struct listing *l)
     const struct annotation *a = &l->a;
     unsigned event = l->profile.main_event;
     struct ranked *top = malloc((a->n_line + 1) * sizeof *top);
-    size_t n_top = 0, n_code = 0, n_ran = 0;
+    size_t n_top = 0, n_code = 0, n_sampled = 0, n_ran = 0;
     double executions = 0;
     for (unsigned i = 1; top && i < a->n_line; i++) {
         n_code += a->line[i].code || (l->e.edges_seen > 0 && !isnan(l->e.line[i].times));
@@ -203,21 +204,25 @@ static void summarise(struct output *out, const struct listing *l)
             n_ran++;
             executions += l->e.line[i].times;
         }
-        if (of_event(a->line[i].samples, event))
-            top[n_top++] = (struct ranked){i, a->line[i].samples[event]};
+        const uint64_t samples = of_event(a->line[i].samples, event) ? a->line[i].samples[event] : 0,
+                       total = a->in_all ? a->line[i].total : 0;
+        n_sampled += samples > 0;
+        if (samples || total)
+            top[n_top++] = (struct ranked){i, total, samples};
     }
     if (!top)
         return;
     qsort(top, n_top, sizeof *top, by_samples);
     output_line(out, "%s", "");
-    output_line(out, "top lines");
+    output_line(out, "%s", a->in_all ? "top lines, by total %" : "top lines");
     struct table *table = output_table(out, "top_lines", l->line_columns, LINE_COLUMNS);
     for (size_t i = 0; i < n_top && i < TOP_LINES; i++)
         line_row(table, l, top[i].line);
     free(top);
     output_line(out, "%s", "");
     output_line(out, "%zu line%s with code, %zu of them with samples (%.1f %%); %s sample%s, %.1f a line",
-                n_code, plural((double)n_code), n_top, n_code ? 100.0 * (double)n_top / (double)n_code : 0.0,
+                n_code, plural((double)n_code), n_sampled,
+                n_code ? 100.0 * (double)n_sampled / (double)n_code : 0.0,
                 thousands((double)a->total[event]).text, plural((double)a->total[event]),
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
     if (l->e.edges_seen > 0)
@@ -232,7 +237,7 @@ static void summarise(struct output *out, const struct listing *l)
         output_line(out, "how often lines ran is not known: %s", more_evidence(l->profile.store));
     output_set(out, "summary",
                json_pack("{s:I, s:I, s:I, s:I, s:f}", "lines_with_code", (json_int_t)n_code,
-                         "lines_with_samples", (json_int_t)n_top, "samples", (json_int_t)a->total[event],
+                         "lines_with_samples", (json_int_t)n_sampled, "samples", (json_int_t)a->total[event],
                          "lines_that_ran", (json_int_t)n_ran, "executions", executions));
     output_set(out, "edges_seen", json_real(l->e.edges_seen));
 }
@@ -320,7 +325,7 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
         return cs_fail(err, ENOENT,
                        "no samples in any function whose instructions are at hand: there is nothing to list");
     if (!l->row)
-        rc = annotate_file(&l->profile, name, root, &l->a, err);
+        rc = annotate_file(&l->profile, &wanted, name, root, &l->a, err);
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
     if (rc == 0 && l->row)

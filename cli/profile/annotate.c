@@ -52,7 +52,7 @@ struct cs_did_you_mean procedure_meant(const struct profile_rows *rows, const ch
     return cs_did_you_mean(&r);
 }
 
-static struct annotated_line *line_at(struct annotation *a, unsigned line)
+struct annotated_line *annotation_line(struct annotation *a, unsigned line)
 {
     if (line >= LINES_MAX)
         return NULL;
@@ -117,7 +117,7 @@ static int disassemble(struct annotation *a, struct cs_image_code *code, const s
             insn.length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         insn.line = own_line(a, code, offset);
         if (insn.line) {
-            struct annotated_line *l = line_at(a, insn.line);
+            struct annotated_line *l = annotation_line(a, insn.line);
             if (l)
                 l->code = true;
         }
@@ -171,7 +171,7 @@ static void place(unsigned event, const char *label, uint64_t offset, uint64_t s
         p->failed = true;
     if (!insn)
         p->elsewhere += samples;
-    struct annotated_line *l = line ? line_at(a, line) : NULL;
+    struct annotated_line *l = line ? annotation_line(a, line) : NULL;
     if (l && count(&l->samples, a->n_events, event, samples) < 0)
         p->failed = true;
 }
@@ -211,14 +211,14 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
 
 /* ---- a file ---- */
 
-static bool ends_with_path(const char *path, const char *end)
+bool annotation_is_file(const char *path, const char *end)
 {
     size_t n = strlen(path), m = strlen(end);
     return n >= m && strcmp(path + n - m, end) == 0 && (n == m || end[0] == '/' || path[n - m - 1] == '/');
 }
 
-int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
-                  struct cs_error *err)
+int annotate_file(struct profile *profile, const struct cs_calls_wanted *wanted, const char *name,
+                  const char *source_root, struct annotation *out, struct cs_error *err)
 {
     struct profile_rows rows;
     struct cs_resembling meant = {.word = name};
@@ -232,7 +232,7 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
         const struct profile_row *r = &rows.row[i];
         if (!r->file || !r->line)
             continue;
-        if (!ends_with_path(r->file, name)) {
+        if (!annotation_is_file(r->file, name)) {
             cs_resembling_try(&meant, cs_base_name(r->file));
             continue;
         }
@@ -242,7 +242,7 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
         }
         if (!out->file || strcmp(out->file, r->file) != 0)
             continue;
-        struct annotated_line *l = line_at(out, r->line);
+        struct annotated_line *l = annotation_line(out, r->line);
         for (unsigned e = 0; l && e < profile->n_events && rc == 0; e++) {
             rc = count(&l->samples, out->n_events, e, r->samples[e]);
             out->total[e] += r->samples[e];
@@ -253,11 +253,13 @@ int annotate_file(struct profile *profile, const char *name, const char *source_
     profile_rows_fini(&rows);
     if (rc == -ENOMEM)
         rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", name);
-    else if (!out->file)
+    else
+        rc = annotate_file_totals(profile, wanted, name, out, err);
+    if (rc == 0 && (!out->file || !out->image))
         rc = cs_fail(err, ENOENT,
                      "no samples fell on %s: it is neither a function nor a source file of this profile%s",
                      name, cs_did_you_mean(&meant).text);
-    else
+    else if (rc == 0)
         source_read(&out->source, out->file, source_root);
     if (rc < 0)
         annotation_fini(out);

@@ -55,11 +55,18 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
                        struct cs_error *err);
 /* All lines of a source file that have samples; `name` is a path or its end. -ENOENT where no samples fell on
  * it. */
-int annotate_file(struct profile *profile, const char *name, const char *source_root, struct annotation *out,
-                  struct cs_error *err);
+int annotate_file(struct profile *profile, const struct cs_calls_wanted *wanted, const char *name,
+                  const char *source_root, struct annotation *out, struct cs_error *err);
 /* Fills in_all and the lines' totals of a procedure from the store's call chains, if there are any. */
 int annotate_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
                     struct annotation *annotation, struct cs_error *err);
+/* The same of a file's lines. The file of an annotation without one is found by the end of its path. */
+int annotate_file_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
+                         const char *name, struct annotation *annotation, struct cs_error *err);
+/* Is `name` the end of that path? */
+bool annotation_is_file(const char *path, const char *name);
+/* A line, with room for it; NULL: beyond all bounds. */
+struct annotated_line *annotation_line(struct annotation *annotation, unsigned line);
 void annotation_fini(struct annotation *annotation);
 
 #endif

@@ -49,21 +49,20 @@ struct frame_place {
 };
 
 struct blame {
-    struct cs_store *store;
-    const struct cs_catalog *catalog;
     const struct cs_contexts *tree;
     struct blamed *lines;
     uint32_t n_lines;
     uint32_t *of_node; /* the number of its line and 1; 0: no source */
 };
 
-static struct cs_image_code *open_code(struct blame *b, const char *id)
+static struct cs_image_code *open_code(const struct cs_catalog *catalog, struct cs_store *store,
+                                       const char *id)
 {
     struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
-    const struct cs_store_image *image = *id ? cs_catalog_image(b->catalog, id) : NULL;
+    const struct cs_store_image *image = *id ? cs_catalog_image(catalog, id) : NULL;
     if (image && image->kind != CS_IMAGE_KERNEL)
-        (void)cs_image_open_shared(image, b->store, &code, &ignored);
+        (void)cs_image_open_shared(image, store, &code, &ignored);
     return code;
 }
 
@@ -123,8 +122,9 @@ static uint32_t line_number(struct blame *b, struct blamed line)
     return i == LINES_MAX ? 0 : i + 1;
 }
 
-static uint32_t line_at(struct blame *b, struct cs_image_code *code, uint64_t offset)
+static uint32_t line_at(void *arg, struct cs_image_code *code, uint64_t offset)
 {
+    struct blame *b = arg;
     struct cs_image_frame frame;
     struct blamed line;
     if (chain_line_frame(code, offset, &frame)) {
@@ -135,14 +135,16 @@ static uint32_t line_at(struct blame *b, struct cs_image_code *code, uint64_t of
     return named_place(code, offset, &line) ? line_number(b, line) : 0;
 }
 
-/* The lines of all frames, image after image: debug information is read once. */
-static bool place_lines(struct blame *b)
+/* Image after image: debug information is read once. */
+bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
+                       const struct cs_contexts *tree, uint32_t *of_node,
+                       uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset), void *arg)
 {
-    uint32_t n = cs_contexts_count(b->tree), open = 0;
+    uint32_t n = cs_contexts_count(tree), open = 0;
     struct frame_place *places = malloc((n + 1) * sizeof *places);
     struct cs_image_code *code = NULL;
     for (uint32_t i = 1; places && i < n; i++) {
-        const struct cs_context *c = cs_contexts_at(b->tree, i);
+        const struct cs_context *c = cs_contexts_at(tree, i);
         places[i - 1] = (struct frame_place){c->image, i, c->offset};
     }
     if (places && n > 1)
@@ -151,12 +153,12 @@ static bool place_lines(struct blame *b)
         const struct frame_place *at = &places[i];
         if (!i || at->image != open) {
             cs_image_close(code);
-            code = open_code(b, cs_contexts_image_id(b->tree, open = at->image));
+            code = open_code(catalog, store, cs_contexts_image_id(tree, open = at->image));
         }
         if (i && at->image == at[-1].image && at->offset == at[-1].offset)
-            b->of_node[at->node] = b->of_node[at[-1].node];
+            of_node[at->node] = of_node[at[-1].node];
         else if (code)
-            b->of_node[at->node] = line_at(b, code, at->offset);
+            of_node[at->node] = place(arg, code, at->offset);
     }
     cs_image_close(code);
     free(places);
@@ -184,16 +186,17 @@ bool chain_line_find(const struct profile *profile, const char *label, struct ch
     struct cs_contexts *tree = NULL;
     struct cs_error ignored = {0};
     struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name, .label = label};
+    const struct cs_catalog *catalog;
     bool found = false;
     if (cs_calls_contexts(profile->store, &wanted, &tree, &ignored) < 0 || !tree)
         return false;
-    struct blame b = {.store = profile->store,
-                      .tree = tree,
+    struct blame b = {.tree = tree,
                       .lines = calloc(LINES_MAX, sizeof *b.lines),
                       .of_node = calloc(cs_contexts_count(tree) + 1, sizeof *b.of_node)};
     cs_contexts_sum(tree);
     const struct blamed *most =
-        b.lines && b.of_node && cs_store_catalog(profile->store, &b.catalog, &ignored) == 0 && place_lines(&b)
+        b.lines && b.of_node && cs_store_catalog(profile->store, &catalog, &ignored) == 0 &&
+                chain_line_places(catalog, profile->store, tree, b.of_node, line_at, &b)
             ? most_blamed(&b)
             : NULL;
     if (most && (double)most->samples > 0) {

@@ -156,13 +156,21 @@ static bool is_inside(const struct code *c, uint64_t vaddr)
     return vaddr - c->from < c->n;
 }
 
-/* A jump to what others call is a call in the last place: whatever is thought of the stack there, it begins. */
+/* push %rbp; mov %rsp, %rbp: the return address lies on top of the stack, whatever was pushed below the one of before. */
+static bool makes_frame(const uint8_t *b, size_t n)
+{
+    return STARTS("\x55\x48\x89\xe5") || STARTS("\x55\x48\x8b\xec");
+}
+
+/* A jump to what others call, or to what makes a frame, is a call in the last place: whatever is thought of the stack there, it
+ * begins. */
 static void later(struct code *c, uint64_t vaddr, const struct state *state)
 {
-    struct pending *p =
-        is_inside(c, vaddr) && !c->state_at[vaddr - c->from] ? cs_array_add(&c->pending) : NULL;
+    const uint64_t at = vaddr - c->from;
+    struct pending *p = is_inside(c, vaddr) && !c->state_at[at] ? cs_array_add(&c->pending) : NULL;
     if (p)
-        *p = (struct pending){(uint32_t)(vaddr - c->from), c->called[vaddr - c->from] ? entered : *state};
+        *p = (struct pending){(uint32_t)at,
+                              c->called[at] || makes_frame(c->bytes + at, c->n - at) ? entered : *state};
 }
 
 static bool is_same(const struct state *a, const struct state *b)

@@ -163,15 +163,17 @@ enum cs_unwind_end cs_unwind_step(struct cs_unwind_frame *f, const struct cs_unw
 enum cs_unwind_end cs_unwind_chain(struct cs_unwind_frame *frame, const struct cs_unwind_space *space,
                                    uint64_t *pcs, size_t room, size_t *n)
 {
+    bool unknown = false;
     for (*n = 0; *n < room;) {
         uint64_t to_vaddr = 0, looked_up = frame->pc - !frame->leaf;
         bool code = false;
         const struct cs_unwind_header *table = space->table_at(space->arg, looked_up, &to_vaddr, &code);
+        unknown |= !code;
         pcs[(*n)++] = frame->pc;
         enum cs_unwind_end end =
             cs_unwind_step(frame, table ? cs_unwind_rule_at(table, looked_up + to_vaddr) : NULL, space);
         if (end != CS_UNWIND_GOES_ON)
-            return end;
+            return end == CS_UNWIND_END_COMPLETE && unknown ? CS_UNWIND_END_OVER_UNKNOWN : end;
     }
     return CS_UNWIND_END_DEPTH;
 }
@@ -188,6 +190,7 @@ const char *cs_unwind_end_name(enum cs_unwind_end end)
         [CS_UNWIND_END_MEMORY] = "stack not readable",
         [CS_UNWIND_END_STUCK] = "stack doesn't get shorter",
         [CS_UNWIND_END_NOT_LOADED] = "table not loaded",
+        [CS_UNWIND_END_OVER_UNKNOWN] = "a frame without an image",
     };
     return end < CS_UNWIND_ENDS && names[end] ? names[end] : "unknown";
 }

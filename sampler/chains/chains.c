@@ -16,6 +16,8 @@ static const struct {
     [CS_UNWIND_END_MEMORY] = {"bad-read", "the stack could not be read"},
     [CS_UNWIND_END_STUCK] = {"stuck", "the caller's stack pointer did not grow"},
     [CS_UNWIND_END_NOT_LOADED] = {"not-loaded", "unwind information that was not in the kernel yet"},
+    [CS_UNWIND_END_OVER_UNKNOWN] = {"unknown-frame",
+                                    "a frame outside of all known code, and complete but for that"},
     [CS_CHAIN_END_NO_PROCESS] = {"new-process", "a process whose mappings were not in the kernel yet"},
     [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: the tree was full"},
     [CS_CHAIN_END_COPY] = {"beyond-copy",

@@ -41,6 +41,14 @@ static bool is_v8(const char *method)
     return false;
 }
 
+/* "JS:^turns …": V8's compiler without optimisation has no places of its own, and V8 writes those of the bytecode, as if they were
+ * the code's: all of the code would be in the function's last line. */
+static bool has_bytecodes_places(const char *method)
+{
+    const char *colon = strchr(method, ':');
+    return colon && colon[1] == '^';
+}
+
 /* ---- names ---- */
 
 /* The script in a method's name, "JS:*turns /srv/a.js:4:15", if it has so many bytes; else NULL. */
@@ -184,7 +192,8 @@ static void put_in_order(struct cs_jitdump_lines *lines, uint64_t size, uint32_t
 bool cs_jitdump_lines_read(struct cs_jitdump_lines *lines, const uint8_t *record, size_t n,
                            const char *method, uint64_t size)
 {
-    if (n < HEAD || number(record, 4) != DEBUG_INFO || size >= UINT32_MAX - V8_TOO_HIGH)
+    if (n < HEAD || number(record, 4) != DEBUG_INFO || size >= UINT32_MAX - V8_TOO_HIGH ||
+        (is_v8(method) && has_bytecodes_places(method)))
         return false;
     struct reader r = {.record = record,
                        .n = n,

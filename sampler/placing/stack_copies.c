@@ -151,11 +151,13 @@ static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, 
     memcpy(frame.registers, copy->reg, sizeof frame.registers);
     c->absent = c->cut = false;
     c->found.image = NULL;
+    bool unknown = false;
     while (*n < first + CS_CHAIN_USER_FRAMES) {
         uint64_t at = frame.pc - !frame.leaf, to_vaddr = 0;
         bool code = false;
         const struct cs_unwind_header *table = table_at(c, at, &to_vaddr, &code);
         c->chain[(*n)++] = at;
+        unknown |= !code;
         if (c->absent)
             return false;
         const bool tableless = code && !table && !c->found.jit && c->found.image->layout.is_elf;
@@ -164,7 +166,9 @@ static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, 
         if (c->absent)
             return false;
         if (step != CS_UNWIND_GOES_ON) {
-            *end = step == CS_UNWIND_END_NO_IMAGE && tableless ? CS_CHAIN_END_NO_TABLE : step;
+            *end = step == CS_UNWIND_END_NO_IMAGE && tableless ? CS_CHAIN_END_NO_TABLE
+                   : step == CS_UNWIND_END_COMPLETE && unknown ? CS_UNWIND_END_OVER_UNKNOWN
+                                                               : step;
             break;
         }
     }

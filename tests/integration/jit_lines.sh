@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Source lines of JIT methods, from the jitdump that node writes: in two functions, one of a script and one of a module, the line
 # that was written to be slow (divisions and roots that wait for one another) has most samples, in prof --by line and in list,
-# and is shown as it stands in the file; so in the
-# HTML report, with the instructions. Exit 77 without node.
+# and is shown as it stands in the file; so in the HTML report, with the instructions. Where a line calls a C++ builtin, record,
+# prof and list name that line, and its function is the caller in the tree. Exit 77 without node.
 set -u
 command -v node >/dev/null || { echo "no node"; exit 77; }
 work=$(mktemp -d)
@@ -48,6 +48,35 @@ for (let i = 0; i < 300; i++) { // node writes its file in pieces of 32 KiB
 }
 both(3000);
 console.log(x);
+J
+cat >parsed.js <<'J'
+const text = JSON.stringify(Array.from({ length: 200 }, (_, i) => ({ id: i, name: "n" + i, list: [i, i + 1] })));
+function cheap(n) {
+  let s = 0;
+  for (let i = 0; i < n; i++) s += i & 3;
+  return s;
+}
+function work(n) {
+  let r = 0;
+  for (let i = 0; i < n; i++) {
+    r += cheap(20);
+    const parsed = JSON.parse(text); // slow
+    r += parsed.length;
+    r += cheap(i & 15);
+  }
+  return r;
+}
+function main(us) {
+  let t = 0;
+  for (const end = process.cpuUsage().user + us; process.cpuUsage().user < end;) t += work(100);
+  return t;
+}
+let t = main(3e5);
+for (let i = 0; i < 300; i++) { // as above: only what the file holds has names
+  const f = new Function("n", "let s = " + i + "; for (let i = 0; i < n; i++) s = (s * 3 + i) | 0; return s;");
+  for (let k = 0; k < 50; k++) t ^= f(3000);
+}
+console.log(t + main(1.5e6));
 J
 cat >other.js <<'J'
 let x = 0;
@@ -102,6 +131,29 @@ for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
         by_line[line] = by_line.get(line, 0) + n
     assert len(detail["instructions"]) > 20 and max(by_line, key=by_line.get) == slow, by_line
     print(f"{function}: {100 * seen[most_seen] / total:.1f} % of {total} samples on {file}:{slow}")
+P
+# Time in a C++ builtin is its caller's, and its line's, in each report.
+slow=$(grep -n '// slow' parsed.js | cut -d: -f1)
+"$CYCLESCOPE" record -g -F 1000 --no-bursts -o parsed -- node --perf-prof parsed.js >said 2>&1 || { cat said; exit 1; }
+"$CYCLESCOPE" prof --json --store parsed >parsed.json && "$CYCLESCOPE" list parsed.js --json --store parsed >listed.json &&
+    "$CYCLESCOPE" tree --min 0 --json --store parsed >tree.json && python3 - "$slow" <<'P' || { cat said; exit 1; }
+import json, re, sys
+slow, said = int(sys.argv[1]), open("said").read()
+assert re.search(r"at parsed\.js:%d \(JS:[*+]work " % slow, said), "record names another line"
+hottest = json.load(open("parsed.json"))["hottest_line"]
+assert hottest["line"] == slow and "work" in hottest["function"], hottest
+assert json.load(open("listed.json"))["top_lines"][0]["line"] == slow
+assert float(re.search(r"call chains: ([0-9.]+) % complete", said)[1]) > 80
+above, callers, all_of_it = [], {}, 0
+for row in json.load(open("tree.json"))["rows"]:
+    del above[row["depth"]:]
+    name = row["procedure"] or ""
+    if "Builtin_JsonParse" in name:
+        caller = next((n for n in reversed(above) if not n.startswith("Builtins_CEntry")), "")
+        callers[caller] = callers.get(caller, 0) + row["total"]
+    above.append(name)
+script = sum(n for name, n in callers.items() if re.match(r"JS:.?work |Builtins_InterpreterEntryTrampoline", name))
+assert callers and script > 0.9 * sum(callers.values()), callers
 P
 # A store that has other methods of node gets these with code and lines.
 "$CYCLESCOPE" store merge merged store >said || { cat said; exit 1; }

@@ -124,6 +124,19 @@ static void what_v8_writes_is_put_right(void **state)
 }
 
 /* Cut everywhere, in memory of just that size. */
+static void bytecodes_places_are_no_lines_of_code(void **state)
+{
+    (void)state;
+    struct cs_jitdump_lines lines = {0};
+    struct cs_bytes record = three_rows(3);
+    assert_false(cs_jitdump_lines_read(&lines, record.start, record.used, "JS:^turns /srv/a.js:4:15", 17));
+    assert_int_equal(lines.n, 0);
+    assert_true(cs_jitdump_lines_read(&lines, record.start, record.used, "JS:*turns /srv/a.js:4:15", 17));
+    assert_int_equal(lines.n, 3);
+    cs_jitdump_lines_fini(&lines);
+    cs_bytes_fini(&record);
+}
+
 static void what_is_cut_or_lies_is_read_within_its_bounds(void **state)
 {
     (void)state;
@@ -381,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_read_in_order),
         cmocka_unit_test(what_v8_writes_is_put_right),
+        cmocka_unit_test(bytecodes_places_are_no_lines_of_code),
         cmocka_unit_test(what_is_cut_or_lies_is_read_within_its_bounds),
         cmocka_unit_test(endless_names_and_rows_end),
         cmocka_unit_test(lines_belong_to_the_method_behind_them),

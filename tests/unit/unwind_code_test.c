@@ -164,6 +164,32 @@ static void what_is_called_begins_there_whoever_jumps_to_it(void **state)
     free(table);
 }
 
+/* As V8's entry to its C++ builtins, which a jump reaches that moved the return address below three words more. */
+static void what_makes_a_frame_begins_there_whatever_was_pushed_before(void **state)
+{
+    static const uint8_t code[] = {
+        0x57,                   /* 0 push %rdi */
+        0x52,                   /* 1 push %rdx */
+        0xff, 0x74, 0x24, 0x10, /* 2 push 16(%rsp): the return address */
+        0xeb, 0x02,             /* 6 jmp 10 */
+        0x90, 0x90,             /* 8 */
+        0x55,                   /* 10 push %rbp */
+        0x48, 0x89, 0xe5,       /* 11 mov %rsp, %rbp */
+        0x48, 0x83, 0xe4, 0xf0, /* 14 and $-16, %rsp */
+        0xff, 0xd3,             /* 18 call *%rbx */
+        0xc9, 0xc3,             /* 20 leave; ret */
+    };
+    (void)state;
+    struct cs_unwind_header *table = table_of(code, sizeof code, 0x1000);
+    const struct cs_unwind_rule *rule = cs_unwind_rule_at(table, 0x1013);
+    assert_int_equal(cs_unwind_rule_at(table, 0x1006)->cfa_offset, 32);
+    assert_int_equal(cs_unwind_rule_at(table, 0x100a)->cfa_offset, 8);
+    assert_int_equal(rule->cfa, CS_UNWIND_FP);
+    assert_int_equal(rule->cfa_offset, 16);
+    assert_int_equal(rule->fp_at, -16);
+    free(table);
+}
+
 static void a_fibers_first_code_is_outermost(void **state)
 {
     static const uint8_t code[] = {
@@ -217,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_pushed_register_moves_the_caller_and_its_place_is_known),
         cmocka_unit_test(popping_r12_is_popping),
         cmocka_unit_test(what_is_called_begins_there_whoever_jumps_to_it),
+        cmocka_unit_test(what_makes_a_frame_begins_there_whatever_was_pushed_before),
         cmocka_unit_test(a_fibers_first_code_is_outermost),
         cmocka_unit_test(a_cleared_frame_pointer_marks_a_threads_beginning),
         cmocka_unit_test(what_isnt_code_does_no_harm),
