@@ -45,7 +45,9 @@ int cs_culprit_time_event(const char *name)
         const char *name;
         int rank;
     } events[] = {{"cycles", 3}, {"cpu-cycles", 3}, {"cpu-clock", 2}, {"task-clock", 1}};
-    size_t n = strcspn(name, ":");
+    const char *slash = strncmp(name, "cpu", 3) == 0 ? strchr(name, '/') : NULL; /* "cpu_core/cycles/P" */
+    name = slash ? slash + 1 : name;
+    size_t n = strcspn(name, ":/,");
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (strlen(events[i].name) == n && !strncmp(name, events[i].name, n))
             return events[i].rank;

@@ -43,7 +43,7 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
                                 struct cs_error *err);
 
 /* How well an event tells where time goes: 3 core cycles, 2 the CPU's clock, 1 the task's clock, 0 it doesn't.
- * Modifiers (cycles:u) and the kernel's other names (cpu-cycles) count as the plain one. */
+ * Modifiers (cycles:u), units (cpu_core/cycles/) and the kernel's other names (cpu-cycles) count as the plain one. */
 int cs_culprit_time_event(const char *name);
 
 uint64_t cs_culprit_evidence_samples(const struct cs_culprit_evidence *evidence, uint64_t offset);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void show(uint64_t records, void *bar)
@@ -74,10 +76,17 @@ static int run(const struct parsed *args)
     struct cs_store *store = NULL;
     struct cs_import_summary summary = {0};
     struct progress bar;
-    char folder[4096];
+    char folder[4096], root[PATH_MAX];
+    const char *symfs = option(args, "symfs");
+    if (symfs && !realpath(symfs, root)) { /* the store keeps the paths of the files below it */
+        int saved = errno;
+        if (!from_stdin)
+            fclose(file);
+        return failed_with("--symfs %s: %s", symfs, strerror(saved));
+    }
     const char *slash = strrchr(name, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - name) + 1 : 1, slash ? name : ".");
-    const struct cs_import_options how = {.symfs = option(args, "symfs"),
+    const struct cs_import_options how = {.symfs = symfs ? root : NULL,
                                           .trust_paths = option_given(args, "trust-paths"),
                                           .beside = from_stdin ? NULL : folder,
                                           .progress = show,

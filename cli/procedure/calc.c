@@ -108,6 +108,11 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
                                   err);
     if (rc)
         return rc;
+    if (!*s->evidence->event && s->rows.total[s->profile.main_event])
+        return cs_fail(err, 2,
+                       "no event of time (cycles or a clock) was recorded, only %s. calc "
+                       "explains time; list and cfg show where those events happened",
+                       s->profile.events[s->profile.main_event].name);
     rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
     if (rc)
         return rc;

@@ -32,6 +32,11 @@ static struct said newest_says(struct cs_store *store)
     return said;
 }
 
+bool newest_is_imported(struct cs_store *store)
+{
+    return newest_says(store).imported;
+}
+
 const char *more_evidence(struct cs_store *store)
 {
     struct cs_error ignored = {0};

@@ -5,7 +5,11 @@
 
 #include "store/store.h"
 
+#include <stdbool.h>
+
 /* Of what the store's recording did: "record longer, or with a higher --burst-rate". Fits after "how often is not known: ". */
 const char *more_evidence(struct cs_store *store);
+/* Is the newest recording that is read one of another tool? */
+bool newest_is_imported(struct cs_store *store);
 
 #endif

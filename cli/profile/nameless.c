@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/nameless.h"
 
+#include "cli/profile/more_evidence.h"
 #include "store/base/array.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static int by_samples(const void *left, const void *right)
     return (x < y) - (x > y);
 }
 
-static void explain(struct output *out, const struct of_image *of, double total)
+static void explain(struct output *out, const struct of_image *of, double total, bool imported)
 {
     const struct cs_store_image *image = &of->image->image;
     const char *name = image_name(image);
@@ -77,6 +78,12 @@ static void explain(struct output *out, const struct of_image *of, double total)
     else if (image->kind == CS_IMAGE_JIT)
         output_note(out, "%.1f %% has no name: code that %s made at run time; %s.", share,
                     strncmp(name, "[jit] ", 6) == 0 ? name + 6 : name, made_code_remedy(image));
+    else if (imported && image->kind == CS_IMAGE_KERNEL)
+        output_note(out,
+                    "%.1f %% has no name: code of the recorded kernel. Its symbols come from /proc/kallsyms "
+                    "where import runs on the recorded boot, else from the System.map or the vmlinux of its "
+                    "release.",
+                    share);
     else if (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE)
         output_note(out,
                     "%.1f %% has no name: code of the kernel; kernel.kptr_restrict=0 and root show its "
@@ -87,6 +94,12 @@ static void explain(struct output *out, const struct of_image *of, double total)
             out,
             "%.1f %% has no name: the recording has no build-id of %s, and the file there may not be the one "
             "that ran. Import it again with --trust-paths, or with --symfs DIR for another machine's files.",
+            share, image->path);
+    else if (imported && image->kind == CS_IMAGE_FILE)
+        output_note(
+            out,
+            "%.1f %% has no name: the file %s isn't here, or has another build-id than the recorded "
+            "one. Import the recording again with --symfs DIR, where the recorded machine's files are.",
             share, image->path);
     else if (image->kind == CS_IMAGE_FILE || of->image->fileless)
         output_note(out,
@@ -120,6 +133,7 @@ void nameless_explain(struct output *out, const struct profile *p, const struct 
     }
     if (images.n)
         qsort(images.at, images.n, sizeof *images.at, by_samples);
+    const bool imported = images.n && newest_is_imported(p->store);
     bool first = true;
     for (size_t i = 0; i < images.n && i < IMAGES_MAX; i++)
         if ((double)images.at[i].nameless >= SHARE_MIN * total ||
@@ -127,7 +141,7 @@ void nameless_explain(struct output *out, const struct profile *p, const struct 
             if (first)
                 output_line(out, "%s", "");
             first = false;
-            explain(out, &images.at[i], total);
+            explain(out, &images.at[i], total, imported);
         }
     cs_array_free(&images);
 }

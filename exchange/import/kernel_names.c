@@ -239,7 +239,7 @@ int cs_import_name_kernel(struct cs_imported_images *images, const struct cs_per
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < images->n; i++) {
         struct cs_imported_image *kernel = &images->at[i];
-        if (kernel->image.kind == CS_IMAGE_KERNEL && find_list(&list, kernel, in))
+        if (kernel->image.kind == CS_IMAGE_KERNEL && kernel->base && find_list(&list, kernel, in))
             rc = name_image(images, kernel, &list, list.text, store, err);
     }
     for (unsigned i = 0; rc == 0 && list.same_boot && i < images->n; i++)

@@ -32,7 +32,8 @@ struct import {
     struct cs_recorded_stacks *stacks;
     struct cs_recorded_jit *jit;
     const struct cs_import_options *options;
-    unsigned unknown_image;
+    unsigned unknown_image,
+        kernel_image; /* the latter: of recordings that don't say where their kernel lies */
     struct cs_import_summary *summary;
     struct cs_import_times *times; /* [event], the longest seen */
     unsigned n_times;
@@ -142,6 +143,8 @@ static struct place place_of(const struct import *im, const struct cs_perfdata_r
         cs_import_spaces_find(im->spaces, mode == CS_PERFDATA_MODE_KERNEL ? KERNEL_PID : r->pid, addr);
     if (!m && mode == CS_PERFDATA_MODE_UNKNOWN)
         m = cs_import_spaces_find(im->spaces, KERNEL_PID, addr);
+    if (!m && (int64_t)addr < 0 && mode != CS_PERFDATA_MODE_USER)
+        return (struct place){im->kernel_image, addr, true};
     if (!m)
         return unknown;
     const struct cs_imported_image *image = &im->images.at[m->image];
@@ -389,7 +392,9 @@ int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_opti
     int rc = im.stacks && im.jit ? cs_perfdata_open(file, name, &im.in, err) : no_memory(&im, err);
     if (rc == 0)
         rc = cs_imported_images_add(&im.images, "[unknown]", CS_IMAGE_UNKNOWN, "", false, 0,
-                                    &im.unknown_image) < 0
+                                    &im.unknown_image) < 0 ||
+                     cs_imported_images_add(&im.images, "[kernel]", CS_IMAGE_KERNEL, "", true, 0,
+                                            &im.kernel_image) < 0
                  ? no_memory(&im, err)
                  : 0;
     while (rc == 0) {
@@ -404,7 +409,7 @@ int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_opti
     }
     if (rc == 0) {
         summary->read = *cs_perfdata_counts(im.in);
-        summary->images = im.images.n - 1;
+        summary->images = im.images.n - 2;
         summary->events = cs_perfdata_n_events(im.in);
         summary->complete = cs_recorded_stacks_ended(im.stacks, CS_UNWIND_END_COMPLETE);
         snprintf(summary->host, sizeof summary->host, "%s", cs_perfdata_host(im.in));

@@ -47,8 +47,32 @@ imported s plain.data && "$CYCLESCOPE" prof --store s >prof && ! grep -q ' leaf 
 kind import-without-build-ids prof
 imported s plain.data --trust-paths && "$CYCLESCOPE" prof --store s >prof && grep -q ' leaf ' prof
 kind import-trust-paths prof
-rm libentry.so && imported s plain.data --symfs root && "$CYCLESCOPE" prof --store s >prof && grep -q ' leaf ' prof
+rm libentry.so && imported s plain.data --symfs root && (cd / && "$CYCLESCOPE" prof --store "$work/s") >prof && grep -q ' leaf ' prof
 kind import-symfs prof
+
+# ---- nothing that tells time was recorded: calc says so ----
+mv kept libentry.so && perf record -B -N -q -e page-faults -c 1 -o faults.data ./caller && imported s faults.data --trust-paths &&
+    { "$CYCLESCOPE" calc "$("$CYCLESCOPE" prof --store s --json | python3 -c '
+import json, sys
+print(next(r["procedure"] for r in json.load(sys.stdin)["rows"] if r["procedure"] and r["image_name"] != "[kernel]"))')" --store s >calc 2>&1; [ $? = 2 ] || [ $? = 1 ]; } &&
+    grep -q 'no event of time .* was recorded, only page-faults' calc
+kind calc-without-time calc
+
+# ---- a recording that doesn't say where the kernel lies: its samples are the kernel's all the same ----
+perf record -B -N -q -e cpu-clock -F 400 -o kernel.data dd if=/dev/zero of=/dev/null bs=1M count=4000 2>/dev/null && python3 - <<'P'
+import struct
+d = bytearray(open("kernel.data", "rb").read())
+at = d.find(b"[kernel.kallsyms]_text")
+assert at > 0
+struct.pack_into("<QQ", d, at - 24, 1 << 63, 1)  # start and length of the mapping
+open("kernel.data", "wb").write(d)
+P
+imported s kernel.data && "$CYCLESCOPE" prof --by image --json --store s >prof && python3 -c '
+import json
+n = {r["image_name"]: sum(r["samples"].values()) for r in json.load(open("prof"))["rows"]}
+assert n.get("[unknown]", 0) == 0 and n["[kernel]"] > 0.3 * sum(n.values()), n' 2>>prof &&
+    "$CYCLESCOPE" prof --store s >prof && grep -q 'code of the recorded kernel' prof
+kind import-kernel-without-place prof
 
 # ---- JIT code: a perf map beside the recording, a jitdump with its times ----
 program=$BUILD/tests/programs/replaced_code

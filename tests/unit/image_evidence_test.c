@@ -103,6 +103,8 @@ static void names_that_only_begin_like_a_time_event_are_none(void **state)
     assert_true(cs_culprit_time_event("cycles:u") > cs_culprit_time_event("cpu-clock"));
     assert_int_equal(cs_culprit_time_event("cpu-cycles"), cs_culprit_time_event("cycles"));
     assert_true(cs_culprit_time_event("task-clock:u") > 0);
+    assert_int_equal(cs_culprit_time_event("cpu_core/cycles/P"), cs_culprit_time_event("cycles"));
+    assert_int_equal(cs_culprit_time_event("cpu/mem-loads/pp"), 0);
     assert_int_equal(cs_culprit_time_event("cycles-ct"), 0);
     assert_int_equal(cs_culprit_time_event("cache-misses"), 0);
 }
