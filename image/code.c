@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 struct code_names {
     struct named_range *list;
@@ -363,6 +364,26 @@ static unsigned made_frames(struct cs_image_code *code, uint64_t offset, struct 
     if (room > 1)
         frames[1] = (struct cs_image_frame){.function = name, .file = own};
     return room > 1 ? 2 : 1;
+}
+
+bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, size_t capacity)
+{
+    const char *absent = lines_absent(code->lines), *path = cs_image_path(code);
+    char package[4200];
+    if (!absent)
+        return false;
+    snprintf(package, sizeof package, "%s.dwp", path);
+    if (access(package, F_OK) == 0)
+        snprintf(sentence, capacity,
+                 "Inlined functions of %.200s are missing: packages of split debug information (.dwp) aren't "
+                 "read. Keep its .dwo files, or build without -gsplit-dwarf.",
+                 path);
+    else
+        snprintf(sentence, capacity,
+                 "Inlined functions of %.200s are missing: its split debug information %.100s isn't where it "
+                 "was built.",
+                 path, absent);
+    return true;
 }
 
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,

@@ -75,6 +75,9 @@ const struct cs_image_procedure *cs_image_procedure_named(struct cs_image_code *
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
                             unsigned capacity);
 
+/* After some of these questions: a sentence for the reader, if split debug information wasn't found; else false. */
+bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, size_t capacity);
+
 /* File and line of frames[0] alone, without its function: spares the walk through a unit's functions, which
  * takes most of the time where few addresses are asked. */
 bool cs_image_line_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frame);

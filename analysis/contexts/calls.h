@@ -67,7 +67,7 @@ struct cs_calls {
     struct cs_call_key *by_key;       /* ascending, with wanted.keys */
     size_t n_keys, keys_capacity;
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
-    char trouble[512];             /* why an image has no names of its own file; "" = none */
+    char trouble[512]; /* why an image has no names of its own file, or lacks inlined ones; "" = none */
 };
 
 /* The contexts themselves, with their offsets, as one tree (`label`, `epoch` and `event` of `wanted` choose), summed. The

@@ -131,10 +131,17 @@ static int name_offset(struct naming *n, uint64_t offset)
     return rc;
 }
 
-static int open_code(struct naming *n, struct cs_store *store, const char *id, struct cs_error *err)
+static void leave_code(struct naming *n)
 {
+    if (n->code && n->inlines && !*n->calls->trouble)
+        (void)cs_image_lacks_inlines(n->code, n->calls->trouble, sizeof n->calls->trouble);
     cs_image_close(n->code);
     n->code = NULL;
+}
+
+static int open_code(struct naming *n, struct cs_store *store, const char *id, struct cs_error *err)
+{
+    leave_code(n);
     n->image = *id ? cs_catalog_image(n->calls->catalog, id) : NULL;
     int rc = n->image ? cs_image_open_shared(n->image, store, &n->code, err) : 0;
     if (rc == 0 && n->code && !*n->calls->trouble && !*n->image->build_id && n->image->kind == CS_IMAGE_ELF)
@@ -174,7 +181,7 @@ int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const stru
     for (uint32_t i = 1; rc == 0 && i < n; i++)
         frames[i].functions = naming.pool.at + first[i];
     *pool = naming.pool.at;
-    cs_image_close(naming.code);
+    leave_code(&naming);
     free(places);
     free(first);
     return rc;

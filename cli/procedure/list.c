@@ -269,6 +269,9 @@ static int report(const struct parsed *args, struct listing *l)
         output_note(out, "%s", a->trouble);
     else if (!a->file)
         output_note(out, "%s has no line information: instructions instead.", image_name(&a->image->image));
+    char lacks[512];
+    if (l->code && cs_image_lacks_inlines(l->code, lacks, sizeof lacks))
+        output_note(out, "%s", lacks);
     output_line(out, "%s", "");
     if (lines)
         list_lines(out, l, all);

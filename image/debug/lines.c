@@ -57,6 +57,7 @@ struct lines {
     size_t n;
     struct cs_image_ranges ranges; /* id = index in units */
     struct line_sections sections;
+    const char *absent; /* the first file of split debug information that was looked for in vain */
 };
 
 static int add_die_ranges(struct cs_image_ranges *ranges, Dwarf_Die *die, uint32_t id)
@@ -253,8 +254,9 @@ static void walk(struct unit *unit, Dwarf_Die *cu)
 }
 
 /* Split DWARF: where a unit is a skeleton, its functions are in a file beside the object file. libdw opens what the image says:
- * only if that is a regular file, or it could wait there for ever. False: it isn't there. */
-static bool split_unit(const struct unit *unit, Dwarf_Die *cu, Dwarf_Die *split)
+ * only if that is a regular file, or it could wait there for ever. False: it isn't there, and `absent` is its name if that is
+ * why. */
+static bool split_unit(const struct unit *unit, Dwarf_Die *cu, Dwarf_Die *split, const char **absent)
 {
     char path[4200];
     struct stat st;
@@ -265,13 +267,20 @@ static bool split_unit(const struct unit *unit, Dwarf_Die *cu, Dwarf_Die *split)
     const char *name = dwarf_formstring(dwarf_attr(cu, DW_AT_dwo_name, &attribute));
     if (!name)
         name = dwarf_formstring(dwarf_attr(cu, DW_AT_GNU_dwo_name, &attribute));
-    if (!name || (*name != '/' && !unit->folder))
+    if (!name)
+        return false;
+    if (!*absent)
+        *absent = name;
+    if (*name != '/' && !unit->folder)
         return false;
     const int n = snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : unit->folder,
                            *name == '/' ? "" : "/", name);
-    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_size > 0 && dwarf_cu_info(cu->cu, NULL, NULL, NULL, split, NULL, NULL, NULL) == 0 &&
-           split->addr != NULL;
+    const bool there =
+        n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+        dwarf_cu_info(cu->cu, NULL, NULL, NULL, split, NULL, NULL, NULL) == 0 && split->addr != NULL;
+    if (there && *absent == name)
+        *absent = NULL;
+    return there;
 }
 
 /* unit's folder / folder / raw, as far as they are relative. libdw hands out the same pointer for the same
@@ -339,6 +348,11 @@ static struct cs_image_frame row_at(struct unit *unit, Dwarf_Die *cu, uint64_t o
                                    NULL};
 }
 
+const char *lines_absent(const struct lines *lines)
+{
+    return lines ? lines->absent : NULL;
+}
+
 bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame)
 {
     Dwarf_Die cu;
@@ -367,7 +381,7 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_fram
     if (!unit->walked) {
         unit->walked = true;
         Dwarf_Die split;
-        walk(unit, split_unit(unit, &cu, &split) ? &split : &cu);
+        walk(unit, split_unit(unit, &cu, &split, &lines->absent) ? &split : &cu);
         cs_image_ranges_nest(&unit->ranges);
     }
     unsigned n = 0;

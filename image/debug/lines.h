@@ -26,6 +26,8 @@ struct lines;
 /* NULL when there is no DWARF in it (or memory is short). */
 struct lines *lines_open(Elf *elf);
 void lines_close(struct lines *lines);
+/* The first .dwo file that lines_frames looked for in vain; NULL: none. */
+const char *lines_absent(const struct lines *lines);
 /* The line table's answer alone: file and line of the innermost frame, no function. */
 bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame);
 unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned capacity);

@@ -211,5 +211,15 @@ for shape in zstd "dwo-5 -gdwarf-5" "dwo-4 -gdwarf-4"; do
         "$CYCLESCOPE" list main --store d.store >list 2>&1 && ! grep -q 'no line information' list
     kind "debug-${shape%% *}" tree
 done
+# The last one's .dwo, packed and gone: reports say that inlined functions are missing, and why.
+if ls ./*.dwo >/dev/null 2>&1; then
+    dwp -e inlined -o inlined.dwp >said 2>&1 || : >inlined.dwp
+    mkdir away && mv ./*.dwo away/ && "$CYCLESCOPE" tree --store d.store >tree && tr '\n' ' ' <tree | grep -q 'Inlined functions of .*inlined are missing: packages' &&
+        "$CYCLESCOPE" list main --store d.store >tree && tr '\n' ' ' <tree | grep -q 'Inlined functions of .*inlined are missing: packages'
+    kind debug-dwp tree
+    rm inlined.dwp && "$CYCLESCOPE" tree --store d.store >tree && tr '\n' ' ' <tree | grep -q 'its split debug information .*dwo isn.t where it was built' &&
+        mv away/*.dwo . && "$CYCLESCOPE" tree --store d.store >tree && ! grep -q 'are missing' tree
+    kind debug-dwo-gone tree
+fi
 
 [ $bad = 0 ]
