@@ -5,6 +5,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ uint32_t cs_contexts_count(const struct cs_contexts *t)
 
 const struct cs_context *cs_contexts_at(const struct cs_contexts *t, uint32_t node)
 {
+    assert(node < t->n);
     return &t->nodes[node];
 }
 

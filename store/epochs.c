@@ -10,6 +10,7 @@
 #include "store/store_open.h"
 #include "store/table/schema.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,7 @@ int cs_store_epochs(struct cs_store *store, const struct cs_store_epoch **out, s
     for (size_t i = 0; rc == 0 && i < listing.n; i++)
         rc = add_epoch(store, listing.names[i], err);
     cs_store_listing_fini(&listing);
+    assert(store->n_epochs < 2 || strverscmp(store->epochs[0].name, store->epochs[1].name) > 0);
     *out = store->epochs;
     *n = rc == 0 ? store->n_epochs : 0;
     return rc;

@@ -8,6 +8,7 @@
 #include "store/merged.h"
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -366,6 +367,7 @@ uint64_t cs_culprit_evidence_samples(const struct cs_culprit_evidence *e, uint64
 
 double cs_culprit_evidence_events(const struct cs_culprit_evidence *e, enum cs_counted kind, uint64_t offset)
 {
+    assert(kind < CS_N_COUNTED);
     const uint64_t *row = row_of(e->events[kind].table, offset);
     return row ? (double)row[1] : 0;
 }

@@ -4,6 +4,7 @@
 #include "analysis/frequency/frequency.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,7 @@ int edge_list_order_targets(struct cs_edge_flow *t)
 
 size_t cs_edge_flow_to(const struct cs_edge_flow *t, uint32_t image, uint64_t to)
 {
+    assert(t->by_to || t->n == 0);
     return cs_bisect(t->n, i,
                      t->list[t->by_to[i]].to_image < image ||
                          (t->list[t->by_to[i]].to_image == image && t->list[t->by_to[i]].to < to));

@@ -5,6 +5,7 @@
 #include "observer/source/arch.h" /* CS_PMC_USER_ACCESS */
 #include "observer/source/readable.h"
 
+#include <assert.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -39,6 +40,7 @@ static const char *const names[PROBES] = {
 
 const char *probe_name(enum probe probe)
 {
+    assert((size_t)probe < sizeof names / sizeof *names);
     return names[probe];
 }
 

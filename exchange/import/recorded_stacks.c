@@ -7,6 +7,7 @@
 #include "store/base/array.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ void cs_recorded_stacks_close(struct cs_recorded_stacks *s)
 
 uint64_t cs_recorded_stacks_ended(const struct cs_recorded_stacks *s, enum cs_unwind_end end)
 {
+    assert((size_t)end < sizeof s->ended / sizeof *s->ended);
     return s->ended[end];
 }
 

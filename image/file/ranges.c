@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ uint32_t cs_image_ranges_find(const struct cs_image_ranges *ranges, uint64_t at)
     uint32_t i = low ? low - 1 : CS_IMAGE_RANGE_NONE;
     while (i != CS_IMAGE_RANGE_NONE && ranges->range[i].high <= at)
         i = ranges->range[i].parent;
+    assert(i == CS_IMAGE_RANGE_NONE || (ranges->range[i].low <= at && at < ranges->range[i].high));
     return i;
 }
 

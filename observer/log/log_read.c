@@ -3,6 +3,7 @@
 #include "observer/log/log_head.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -269,6 +270,7 @@ size_t cs_observe_log_reader_names(const struct cs_observe_log_reader *r)
 const char *cs_observe_log_reader_name(const struct cs_observe_log_reader *r, size_t i, unsigned *tag,
                                        uint64_t *value)
 {
+    assert(i < r->names.n);
     *tag = r->names.at[i].tag;
     *value = r->names.at[i].value;
     return r->names.at[i].text;

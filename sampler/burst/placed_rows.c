@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,7 @@ int cs_placed_rows_add_edge(struct cs_placed_rows_image *from, unsigned kind, ui
 
 size_t cs_placed_rows_n(const struct cs_placed_rows_image *image, unsigned kind)
 {
+    assert(kind < sizeof image->table / sizeof *image->table);
     return image->table[kind] ? cs_table_rows(image->table[kind]) : 0;
 }
 

@@ -2,6 +2,8 @@
 /* The causes for which a sample has no image, as counters of the store and as sentences. */
 #include "sampler/images/labels_unknowns.h"
 
+#include <assert.h>
+
 static const struct {
     const char *counter, *sentence;
 } causes[CS_UNKNOWN_N] = {
@@ -19,6 +21,7 @@ static const struct {
 
 const char *cs_unknown_counter(enum cs_unknown cause)
 {
+    assert((unsigned)cause < sizeof causes / sizeof *causes);
     return causes[cause].counter;
 }
 
@@ -29,5 +32,6 @@ const char *cs_unknown_name(enum cs_unknown cause)
 
 const char *cs_unknown_sentence(enum cs_unknown cause)
 {
+    assert((unsigned)cause < sizeof causes / sizeof *causes);
     return causes[cause].sentence;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/space.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,5 +107,6 @@ bool cs_space_put(struct cs_space *space, const struct cs_mapping *add, uint64_t
     memmove(&space->at[first + pieces], &space->at[last], (space->n_live - last) * sizeof *space->at);
     memcpy(&space->at[first], piece, pieces * sizeof *piece); // NOLINT: cs_space_needs
     space->n_live = space->n_live - (last - first) + pieces;
+    assert(space->n_live + space->n_past <= space->capacity);
     return fits;
 }

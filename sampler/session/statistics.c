@@ -3,6 +3,7 @@
 #include "sampler/session/session.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ const char *cs_sampler_chain_end_sentence(unsigned end)
 
 uint64_t cs_sampler_unknown(const struct cs_sampler *s, enum cs_unknown cause)
 {
+    assert((size_t)cause < sizeof s->accounts.unknown / sizeof *s->accounts.unknown);
     return s->accounts.unknown[cause];
 }
 unsigned cs_sampler_events(const struct cs_sampler *s)

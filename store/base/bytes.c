@@ -2,6 +2,7 @@
 #include "store/base/bytes.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ void cs_bytes_put_text(struct cs_bytes *bytes, const char *text)
 
 const uint8_t *cs_bytes_take_raw(struct cs_bytes_cursor *cursor, uint64_t n)
 {
+    assert(cursor->bad || cursor->at <= cursor->end);
     if (cursor->bad || n > (uint64_t)(cursor->end - cursor->at)) {
         cursor->bad = true;
         return NULL;

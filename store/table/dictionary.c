@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ void cs_dictionary_rank(struct cs_dictionary *dictionary)
         ranks[i] = (uint32_t)i;
     qsort_r(ranks, n, sizeof *ranks, by_string, dictionary->strings);
     const uint32_t done = 0x80000000u;
+    assert(n < done);
     for (size_t i = 0; i < n; i++) {
         uint32_t position = (uint32_t)i, string = ranks[i];
         while (!(string & done)) {
