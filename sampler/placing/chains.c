@@ -149,27 +149,24 @@ static bool tell_mappings(struct cs_session_chains *c, pid_t pid, uint64_t line_
 
 /* ---- an image's table ---- */
 
+/* Every one that is ready: a large file's would else wait behind all small ones. */
 static void take_built(struct cs_session_chains *c)
 {
     const struct cs_unwind_header *table;
     const struct cs_mapped_image *image;
     size_t n;
-    int rc = cs_image_tables_poll(c->tables, &image, &table, &n);
-    if (rc == 0)
-        return;
-    c->next_asking_ns = 0; /* another one may wait */
-    const uint32_t number = image->index;
-    if (number >= c->kernel->tables.n_images ||
-        c->kernel->tables.images[number].state != CS_CHAIN_IMAGE_ABSENT)
-        return;
-    if (rc > 0 && (image->searched || !cs_interpreter_may_be(image->image.path)))
-        load(c, number, table, n);
-    else if (
-        rc >
-        0) /* copies of stacks asked for it: the handler gets it when it is asked for there, and searched */
-        return;
-    else
-        cs_chain_tables_none(&c->kernel->tables, number);
+    for (int rc; (rc = cs_image_tables_poll(c->tables, &image, &table, &n)) != 0;) {
+        c->next_asking_ns = 0; /* another one may wait */
+        const uint32_t number = image->index;
+        if (number >= c->kernel->tables.n_images ||
+            c->kernel->tables.images[number].state != CS_CHAIN_IMAGE_ABSENT)
+            continue;
+        if (rc < 0)
+            cs_chain_tables_none(&c->kernel->tables, number);
+        else if (image->searched || !cs_interpreter_may_be(image->image.path))
+            load(c, number, table, n);
+        /* else copies of stacks asked for it: the handler gets it when it asks, and it is searched */
+    }
 }
 
 static void take_place(struct cs_session_chains *c, const struct cs_mapped_image *of,

@@ -195,13 +195,23 @@ static int open_file(struct cs_image_tables *t, struct kept *k, const struct cs_
     return begin(t, image, fd, fstat(fd, &file) != 0 || file.st_size > LARGE_BYTES, true);
 }
 
+static bool waits(const struct cs_image_tables *t, const struct kept *k)
+{
+    return !k->table && !k->none && k->uncached && t->builders[k->large ? LARGE : SMALL].child.pid;
+}
+
+bool cs_image_tables_waits(const struct cs_image_tables *t, unsigned index)
+{
+    return index < t->n_kept && waits(t, &t->kept[index]);
+}
+
 int cs_image_tables_get(struct cs_image_tables *t, const struct cs_mapped_image *image, pid_t pid,
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n)
 {
     struct kept *k = of_image(t, image->index);
     const bool vdso = image->image.kind == CS_IMAGE_VDSO;
     int rc = k && !k->none ? 0 : -ENOENT;
-    if (rc < 0 || (!k->table && k->uncached && t->builders[k->large ? LARGE : SMALL].child.pid))
+    if (rc < 0 || waits(t, k))
         return rc;
     if (k->table) {
         rc = 1;

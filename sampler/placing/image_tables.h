@@ -30,6 +30,8 @@ void cs_image_tables_close(struct cs_image_tables *tables);
  * ask again. -EAGAIN: the limit forbids that now. -ENOENT: it has none that can be had. */
 int cs_image_tables_get(struct cs_image_tables *tables, const struct cs_mapped_image *image, pid_t pid,
                         uint64_t start, uint64_t end, const struct cs_unwind_header **table, size_t *n);
+/* Its table is still absent, for a child is at work: quick, for those who wait with many. */
+bool cs_image_tables_waits(const struct cs_image_tables *tables, unsigned index);
 /* Of code that `pid` made, mapped there: false unless it is copies of a short template (image/unwind/template.h). The table's base
  * is the mapping's start; it lives as long as `tables`. */
 bool cs_image_tables_made(struct cs_image_tables *tables, pid_t pid, uint64_t start, uint64_t end,

@@ -22,6 +22,7 @@
 struct kept {
     struct cs_driver_entry entry;
     struct cs_chain_copy *copy;
+    unsigned absent; /* 1 + the image whose table it waits for; 0: none that is known */
 };
 
 struct cs_stack_copies {
@@ -70,8 +71,7 @@ int cs_stack_copies_add(struct cs_stack_copies *c, const struct cs_driver_entry 
     struct kept *kept = c->bytes + n <= c->bytes_max ? cs_array_add(&c->kept) : NULL;
     if (!kept)
         return c->bytes + n <= c->bytes_max ? -ENOMEM : -ENOSPC;
-    kept->entry = *entry;
-    kept->copy = malloc(n);
+    *kept = (struct kept){.entry = *entry, .copy = malloc(n)};
     if (!kept->copy) {
         c->kept.n--;
         return -ENOMEM;
@@ -211,9 +211,12 @@ void cs_stack_copies_emit(struct cs_stack_copies *c, uint64_t line_ns, bool all,
         struct kept kept = c->kept.at[i];
         struct cs_driver_entry out = kept.entry;
         bool known = kept.copy->time_ns <= line_ns || all;
+        const bool waits = kept.absent && cs_image_tables_waits(c->tables, kept.absent - 1);
         c->entry = &kept.entry;
         c->copy = kept.copy;
-        if (!known || !unwind(c, &out)) {
+        if (!known || waits || !unwind(c, &out)) {
+            if (known && !waits)
+                kept.absent = c->found.image ? c->found.image->index + 1 : 0;
             if (!all && (!known || line_ns - kept.copy->time_ns < WAIT_NS_MAX)) {
                 c->waits |= known;
                 c->kept.at[left++] = kept;
