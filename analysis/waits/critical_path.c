@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define WHOLE 0.995
+#define THROUGHOUT 0.9
 #define ROUNDS 4 /* of threads whose waits nobody knows more of, one behind the other */
 
 /* ---- what ran ---- */
@@ -170,12 +171,19 @@ struct times {
     double all, on, stolen, queue;
 };
 
+/* Of the processes that were there nearly throughout the one that came first: a server may outlive the program that started it. */
 static const struct cs_waiting_thread *first_thread(const struct cs_wait_groups *w)
 {
-    for (size_t i = 0; i < w->n_threads; i++) /* longest first */
-        if (w->threads[i].pid == w->threads[i].tid)
-            return &w->threads[i];
-    return w->n_threads ? &w->threads[0] : NULL;
+    const struct cs_waiting_thread *longest = NULL, *first = NULL;
+    for (size_t i = 0; i < w->n_threads; i++) { /* longest first */
+        const struct cs_waiting_thread *t = &w->threads[i];
+        if (t->pid != t->tid)
+            continue;
+        longest = longest ? longest : t;
+        if (!first || ((double)t->all_ns > THROUGHOUT * (double)longest->all_ns && t->pid < first->pid))
+            first = t;
+    }
+    return first ? first : w->n_threads ? &w->threads[0] : NULL;
 }
 
 /* Exact, of the thread or threads; sets who they are. False: there is none. */

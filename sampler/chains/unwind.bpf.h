@@ -538,6 +538,7 @@ static __always_inline struct pt_regs *registers_of(void *room, struct task_stru
 #endif
 }
 
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000 /* linux/sched.h */
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000

@@ -83,7 +83,7 @@ static void find_circle(const struct standers *s, struct stander *one)
     }
 }
 
-struct living { /* threads that have a row, by number */
+struct known { /* threads that have a row, by number: those too that have ended meanwhile */
     const struct cs_wait_thread *at[CS_WAIT_THREADS];
     size_t n;
 };
@@ -97,22 +97,22 @@ static int row_by_thread(const void *left, const void *right)
                             : (a->task > b->task) - (a->task < b->task);
 }
 
-static struct living *find_living(const struct cs_wait_kernel *k)
+static struct known *find_known(const struct cs_wait_kernel *k)
 {
-    struct living *l = calloc(1, sizeof *l);
+    struct known *l = calloc(1, sizeof *l);
     for (uint32_t i = 0; l && i < CS_WAIT_THREADS; i++)
-        if (k->rows[i].tid && !k->rows[i].end_ns && k->rows[i].since_ns)
+        if (k->rows[i].tid && k->rows[i].since_ns)
             l->at[l->n++] = &k->rows[i];
     if (l)
         qsort(l->at, l->n, sizeof *l->at, row_by_thread);
     return l;
 }
 
-static const struct cs_wait_thread *row_of(const struct living *l, const struct cs_wait_record *r)
+static const struct cs_wait_thread *row_of(const struct known *l, const struct cs_wait_record *r)
 {
-    const struct cs_wait_thread key = {.tid = r->tid}, *of = &key, *const * found;
+    const struct cs_wait_thread key = {.tid = r->tid, .task = r->task}, *of = &key, *const * found;
     found = bsearch(&of, l->at, l->n, sizeof of, row_by_thread);
-    return found && (*found)->task == r->task ? *found : NULL;
+    return found ? *found : NULL;
 }
 
 static uint32_t copy_stack(struct cs_wait_copied *copied)
@@ -162,8 +162,8 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
 {
     struct standers s = {0};
     struct cs_wait_copied *copied = k->standing ? calloc(1, sizeof *copied) : NULL;
-    struct living *living = copied ? find_living(k) : NULL;
-    if (!living) {
+    struct known *known = copied ? find_known(k) : NULL;
+    if (!known) {
         free(copied);
         return;
     }
@@ -176,7 +176,7 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
         find_circle(&s, s.at.at[i]);
     for (size_t i = 0; i < s.at.n; i++) {
         struct stander *one = s.at.at[i];
-        const struct cs_wait_thread *row = row_of(living, &one->record);
+        const struct cs_wait_thread *row = row_of(known, &one->record);
         uint64_t since = row                               ? row->since_ns
                          : one->record.start_ns > began_ns ? one->record.start_ns
                                                            : began_ns;
@@ -187,7 +187,7 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
                                             .since_ns = since,
                                             .reason = one->record.reason,
                                             .comm = one->record.comm};
-        if (since >= now_ns || (row && !waits))
+        if (since >= now_ns || (row && (!waits || row->end_ns)))
             continue;
         if (waits) {
             fill(copied, &s, one, row, since, now_ns);
@@ -198,6 +198,6 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
     for (size_t i = 0; i < s.at.n; i++)
         free(s.at.at[i]);
     cs_array_free(&s.at);
-    free(living);
+    free(known);
     free(copied);
 }

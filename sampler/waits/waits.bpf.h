@@ -554,7 +554,8 @@ int wait_stands(struct bpf_iter__task *ctx)
 {
     struct task_struct *task = ctx->task;
     __u32 at = 2 * wait_cpus;
-    if (!task || !is_followed(task))
+    if (!task || !is_followed(task) ||
+        OF(task, flags) & PF_EXITING) /* that one has ended: its row has told all */
         return 0;
     struct cs_wait_copied *copied = bpf_map_lookup_elem(&wait_scratch, &at);
     if (!copied)

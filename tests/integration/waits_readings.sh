@@ -40,6 +40,8 @@ PY
 "$CYCLESCOPE" waits --json --store "$work/server" >"$work/server.json" || { echo "not ok: waits of the server"; exit 1; }
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c 'sleep 0.7; true' >/dev/null 2>&1
 "$CYCLESCOPE" waits --json --store "$work/child" >"$work/child.json" || { echo "not ok: waits of a shell"; exit 1; }
+"$CYCLESCOPE" record --waits --no-bursts -t 1 -o "$work/gone" -- sh -c 'sleep 0.3 & exec sleep 5' >/dev/null 2>&1 # a child that nobody reaps
+"$CYCLESCOPE" waits --json --store "$work/gone" >"$work/gone.json" || { echo "not ok: waits of a zombie's parent"; exit 1; }
 "$BUILD/tests/programs/dead_lock" &
 hang=$!
 sleep 1
@@ -69,6 +71,8 @@ by = [r for r in rows["hang"] if r["where"] == "take_left"]
 assert by and by[0]["kind"] == "mutex" and "that bank-1 (" in by[0]["object"] and "dead" not in by[0]["object"], told(rows["hang"])
 for r in rows["server"] + rows["child"]:
     assert r["seconds"] * 1e3 <= r["waits"] * r["longest_ms"] * 1.001 + 0.001 and r["median_ms"] <= r["longest_ms"], r
+gone = json.load(open(f"{work}/gone.json"))["threads"]
+assert len(gone) == 2 and min(t["seconds"] for t in gone) < 0.6 and max(t["seconds"] for t in gone) < 1.7, gone
 hang = json.load(open(f"{work}/hang.json"))
 assert len(hang["threads"]) == 4 and all(0.9 < t["seconds"] for t in hang["threads"]), hang["threads"]
 assert max(r["seconds"] for r in rows["hang"]) <= max(t["seconds"] for t in hang["threads"]) + 0.01
