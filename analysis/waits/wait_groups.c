@@ -16,7 +16,8 @@
 
 #define TEXT_MAX 512
 
-struct tally { /* ns of a text in a group */
+#define MOVED SIZE_MAX /* a tally whose row another one has taken */
+struct tally {         /* ns of a text in a group */
     size_t group;
     unsigned which;
     const char *text;
@@ -421,6 +422,8 @@ static void name_tops(struct gathering *g)
     struct cs_wait_groups *w = g->groups;
     for (size_t i = 0; i < g->tallies.n; i++) {
         const struct tally *t = &g->tallies.at[i];
+        if (t->group == MOVED)
+            continue;
         struct cs_wait_top *top = top_of(&w->at[t->group], t->which);
         top->n++;
         if (t->ns > top->ns) {
@@ -436,7 +439,7 @@ static void move_tallies(struct gathering *g, size_t from, size_t to)
     for (size_t i = 0, n = g->tallies.n; i < n; i++)
         if (g->tallies.at[i].group == from) {
             tally(g, to, g->tallies.at[i].which, g->tallies.at[i].text, g->tallies.at[i].ns);
-            g->tallies.at[i].group = g->groups->n;
+            g->tallies.at[i].group = MOVED;
         }
 }
 
