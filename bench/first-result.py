@@ -13,6 +13,10 @@ SUITE = "bookworm"
 if os.geteuid() != 0 or not shutil.which("debootstrap"):
     print("a chroot needs root and debootstrap (scripts/deps package)", file=sys.stderr)
     sys.exit(77)
+missing = subprocess.run(["scripts/deps", "--look", "package"], capture_output=True, text=True)
+if missing.stdout.strip() or missing.returncode:  # the packages are built here
+    print(f"building the packages needs more: run scripts/deps package ({missing.stdout.strip() or missing.stderr.strip()})", file=sys.stderr)
+    sys.exit(77)
 work = pathlib.Path(tempfile.mkdtemp(prefix="first-result."))
 
 

@@ -444,7 +444,8 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"counter", 0, "NAME", "which counter (default: the first); with --sections, which section"},
-    {"under", 'u', "VALUE", "only intervals with this value of the first tag, by name or number"},
+    {"under", 'u', "VALUE",
+     "only intervals with this value of the first tag, by name, its unique beginning, or number"},
     {"against", 0, "NAME", "mean rate of this counter for each rate of --counter (of a log: any two)"},
     OPTION_OBSERVER_EFFECT,
     OPTION_SUBSAMPLE,

@@ -293,13 +293,26 @@ struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned t
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value)
 {
     const struct cs_tags *tags = o->sink->tags[tag];
-    for (uint32_t r = 0; r < tags->n_rows; r++) {
+    const size_t length = strlen(text);
+    unsigned begin = 0,
+             without = 0; /* names that begin so, and those that end there but for " (FILE:LINE)" */
+    uint64_t beginning = 0, place_left_out = 0;
+    for (uint32_t r = 0; r < tags->n_rows && length; r++) {
         char name[256];
         observed_value(o, tag, tags->rows[r].tag, name, sizeof name);
-        if (strcmp(name, text) == 0) {
-            *value = tags->rows[r].tag;
+        if (strncmp(name, text, length) != 0)
+            continue;
+        beginning = tags->rows[r].tag;
+        begin++;
+        if (strncmp(name + length, " (", 2) == 0) {
+            place_left_out = beginning;
+            without++;
+        }
+        if (!name[length]) {
+            *value = beginning;
             return true;
         }
     }
-    return false;
+    *value = without == 1 ? place_left_out : beginning;
+    return without == 1 || begin == 1;
 }

@@ -58,7 +58,8 @@ int observed_log_tag(const char *log, const char *name);
 struct cs_did_you_mean observed_counter_meant(const struct observed *o, const char *name);
 struct cs_did_you_mean observed_tag_meant(const struct observed *o, const char *name);
 struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned tag, const char *name);
-/* The tag value that `text` names or writes; false when there is none. */
+/* The tag value that `text` names or writes: whole, without " (FILE:LINE)", or by a beginning that no other value has. False
+ * when there is none. */
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value);
 
 #endif

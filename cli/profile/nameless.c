@@ -38,8 +38,7 @@ static const char *made_code_remedy(const struct cs_store_image *image)
     return "its runtime names it by cs_name_code, in /tmp/perf-PID.map or in a jitdump file";
 }
 
-/* "sub_1a2b": after an address, from unwind tables. */
-static bool is_made_up(const char *name)
+bool nameless_is_made_up(const char *name)
 {
     return strncmp(name, "sub_", 4) == 0 && name[4] && !name[4 + strspn(name + 4, "0123456789abcdef")];
 }
@@ -73,7 +72,7 @@ static void explain(struct output *out, const struct of_image *of, double total,
     if ((double)of->nameless < SHARE_MIN * total)
         output_note(out,
                     "%.1f %% is in %s, whose functions are called after their addresses (sub_...): it has "
-                    "no symbols. Its debug package (-dbgsym, -debuginfo) or an unstripped build names them.",
+                    "no symbols. " NAMELESS_REMEDY,
                     100 * (double)of->made_up / total, name);
     else if (image->kind == CS_IMAGE_JIT)
         output_note(out, "%.1f %% has no name: code that %s made at run time; %s.", share,
@@ -119,7 +118,7 @@ void nameless_explain(struct output *out, const struct profile *p, const struct 
     double total = (double)rows->total[p->main_event];
     for (size_t i = 0; i < rows->n && total > 0; i++) {
         const struct profile_row *row = &rows->row[i];
-        bool nameless = is_nameless(row), made_up = row->image && row->name && is_made_up(row->name);
+        bool nameless = is_nameless(row), made_up = row->image && row->name && nameless_is_made_up(row->name);
         size_t k = 0;
         if ((!nameless && !made_up) || !row->samples[p->main_event])
             continue;

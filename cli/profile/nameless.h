@@ -11,4 +11,8 @@ uint64_t nameless_samples(const struct profile *profile, const struct profile_ro
 /* A note for each image that matters. */
 void nameless_explain(struct output *out, const struct profile *profile, const struct profile_rows *rows);
 
+#define NAMELESS_REMEDY "Its debug package (-dbgsym, -debuginfo) or an unstripped build names them."
+/* "sub_1a2b": after an address, from unwind tables. */
+bool nameless_is_made_up(const char *name);
+
 #endif

@@ -3,6 +3,7 @@
  * table a round. */
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
+#include "cli/profile/nameless.h"
 #include "cli/top/top_view.h"
 #include "store/base/clock.h"
 
@@ -142,6 +143,9 @@ static int print_round(struct top *t, enum live_by by)
         table_text(table, r->name);
         table_text(table, r->image);
     }
+    if (rows.n && by == LIVE_PROCEDURES && nameless_is_made_up(rows.row[0].name))
+        output_note(out, "%s is called after its address: %s has no symbols. " NAMELESS_REMEDY,
+                    rows.row[0].name, rows.row[0].image);
     table_limit(table, (uint64_t)option_number(t->args, "top", ROWS_SHOWN, 0, 1e9), "--top 0 shows all");
     output_line(out, "%s", "");
     live_rows_fini(&rows);

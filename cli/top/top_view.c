@@ -3,6 +3,7 @@
 #include "cli/top/top_view.h"
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
+#include "cli/profile/nameless.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -356,7 +357,10 @@ static void draw_foot(const struct top_view *v, struct screen *s)
         const char *slash = strrchr(v->insns.file, '/');
         screen_line(s, STYLE_PLAIN, "%s:%u:  %s", slash ? slash + 1 : v->insns.file,
                     v->insns.insn[v->at].line, source_line(&v->source, v->insns.insn[v->at].line));
-    } else
+    } else if (!v->inside && v->by == LIVE_PROCEDURES && v->rows.n &&
+               nameless_is_made_up(v->rows.row[0].name))
+        screen_line(s, STYLE_DIM, "%s has no symbols. " NAMELESS_REMEDY, v->rows.row[0].image);
+    else
         screen_line(s, STYLE_DIM, "%s", v->inside ? v->insns.trouble : "");
     if (v->typing || *v->words)
         screen_line(s, STYLE_HEAD, "/%s%s", v->words, v->typing ? "_" : "   (Esc: all names)");

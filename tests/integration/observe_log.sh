@@ -28,6 +28,7 @@ P
 "$CYCLESCOPE" hist --log "$dir/log" --log "$dir/log" --counter work --json >"$dir/overlay.json"
 "$CYCLESCOPE" hist --log "$dir/log" --range 0..1000 --bins 500 --json >"$dir/linear.json"
 "$CYCLESCOPE" tags --log "$dir/log" --subsample 1 --subsample 7 --top 4 --json >"$dir/coarser.json"
+cmp <("$CYCLESCOPE" hist --log "$dir/log" --under hash --json) <("$CYCLESCOPE" hist --log "$dir/log" --under has --json) || { echo "not ok: --under takes no beginning that only one value has"; exit 1; }
 "$CYCLESCOPE" hist --log "$dir/log" --counter work --under hash --subsample 1 --subsample 7 --json >"$dir/under.json"
 python3 - "$dir" <<'P'
 import collections, json, sys
