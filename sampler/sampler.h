@@ -29,6 +29,7 @@
 
 #include "sampler/images/labels_unknowns.h"
 #include "sampler/perf/target_kind.h"
+#include "sampler/rate/cost.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -70,11 +71,12 @@ struct cs_sampler_config {
     unsigned n_events;
     bool cpi; /* with none: instructions next to cycles, where they can be counted together */
     /* How often; the first of these that is not 0 counts. None: 1000 Hz. */
-    double budget;       /* share of the profiled work's time that may be lost, 0.005 = 0.5 % */
-    uint64_t period;     /* events (cpu-clock: ns) a sample, mean */
-    double frequency_hz; /* samples a second of a busy CPU */
-    bool bursts;         /* there will be some: a part of the budget is theirs from the start */
-    bool period_exact;   /* do not randomise: for experiments on aliasing only */
+    double budget;            /* share of the profiled work's time that may be lost, 0.005 = 0.5 % */
+    uint64_t period;          /* events (cpu-clock: ns) a sample, mean */
+    double frequency_hz;      /* samples a second of a busy CPU */
+    struct cs_rate_cost cost; /* of a sample, by a session before this one; zeros: measured for 0.2 s first */
+    bool bursts;              /* there will be some: a part of the budget is theirs from the start */
+    bool period_exact;        /* do not randomise: for experiments on aliasing only */
 
     enum cs_sampler_target target;
     pid_t pid;              /* CS_TARGET_PID: it ends the session by its end */
@@ -200,6 +202,8 @@ int cs_sampler_child_status(const struct cs_sampler *sampler);
 void cs_sampler_held(struct cs_sampler *sampler, uint64_t ns);
 /* Seconds that a sample costs the profiled work; 0: not measured (no budget was asked). Any thread. */
 double cs_sampler_sample_cost(const struct cs_sampler *sampler);
+/* For the next session's config.cost. The owner's thread. */
+struct cs_rate_cost cs_sampler_measured_cost(const struct cs_sampler *sampler);
 /* Share of the budget (as a share of time, like config.budget) that bursts may use from now on; 0 when no
  * budget was asked. The sampling rate is chosen from the rest. */
 double cs_sampler_burst_allowance(const struct cs_sampler *sampler);

@@ -109,6 +109,7 @@ static void open_accounts(struct cs_daemon *daemon)
                         cpus > 0 ? (unsigned)cpus : 1, now, cs_daemon_cpu_seconds());
     cs_disk_account_init(&daemon->disk, s->daily_bytes, now);
     daemon->disk_state = CS_DISK_ROOM;
+    daemon->cost = (struct cs_rate_cost){0}; /* of another event, perhaps */
 }
 
 /* SIGHUP. What can't be read changes nothing. */

@@ -79,6 +79,7 @@ int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
         .events = daemon->events,
         .n_events = daemon->n_events,
         .budget = fixed ? 0 : settings->budget,
+        .cost = daemon->cost,
         .frequency_hz = settings->frequency_hz,
         .period = (uint64_t)settings->period,
         .target = settings->pid > 0 ? CS_TARGET_PID : CS_TARGET_ALL,
@@ -192,6 +193,7 @@ void cs_daemon_session_close(struct cs_daemon *daemon)
         owe(daemon, rest[i].name, rest[i].n);
     (void)pay_owed(daemon, &err);
     daemon->before = sums;
+    daemon->cost = cs_sampler_measured_cost(daemon->sampler);
     cs_intervals_close(daemon->intervals);
     daemon->intervals = NULL;
     cs_burst_close(daemon->burst);

@@ -45,6 +45,7 @@ struct cs_daemon {
     uint64_t resident_peak;         /* bytes, as looked at */
     double cpu_at_check, cpu_share; /* of one CPU, over the last merge interval */
     uint64_t check_ns;
+    struct cs_rate_cost cost; /* of a sample, as the last session knew it */
     struct cs_cpu_account cpu;
     struct cs_disk_account disk;
     enum cs_disk_state disk_state, session_disk_state; /* as of the last merge; when the session began */

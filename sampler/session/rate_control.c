@@ -58,7 +58,9 @@ int cs_session_rate_init(struct cs_session_rate *r, struct cs_session_events *ev
     r->rate_hz = config->frequency_hz > 0 ? config->frequency_hz : DEFAULT_HZ;
     r->next_budget_ns = UINT64_MAX;
     if (config->budget > 0) {
-        cs_rate_cost_measure(&r->cost, &events->asked[0], CALIBRATE_ROUNDS);
+        r->cost = config->cost;
+        if (r->cost.weight <= 0)
+            cs_rate_cost_measure(&r->cost, &events->asked[0], CALIBRATE_ROUNDS);
         publish_cost(r, events);
         cs_rate_budget_init(&r->budget, config->budget, events->n_asked, events->cpus.n_online,
                             r->cost_seconds);

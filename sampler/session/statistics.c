@@ -132,6 +132,11 @@ double cs_sampler_sample_cost(const struct cs_sampler *s)
     return seconds;
 }
 
+struct cs_rate_cost cs_sampler_measured_cost(const struct cs_sampler *s)
+{
+    return s->rate.cost;
+}
+
 double cs_sampler_burst_allowance(const struct cs_sampler *s)
 {
     return cs_session_rate_bursts(&s->config);
