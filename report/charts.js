@@ -45,6 +45,7 @@ function heatmap(host, h) {
     cells.push({ x: h.cells[i], y: h.cells[i + 1], n: h.cells[i + 2] });
     sums[h.cells[i + 1]] += h.cells[i + 2];
   }
+  if (!cells.length) return; /* all intervals are outside */
   const value = (c) => (named ? 100 * c.n / sums[c.y] : c.n), most = Math.max(...cells.map(value)), least = Math.min(...cells.map(value));
   const edge = (axis, i) => (axis.edges ? axis.edges[i] : axis.from + (axis.to - axis.from) * i / axis.bins), short = (v) => String(+v.toPrecision(3));
   const tell = (c) => `${h.x.label} ${short(edge(h.x, c.x))} to ${short(edge(h.x, c.x + 1))}, ` +
