@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Holds what the machines said (WORK/SUITE.log) against expected.tsv: judge.py WORK SUITE... Prints every cell that isn't as expected
-with its evidence, then "N passed, N failed, N skipped". A "~" marks a cell that depends on time:
-KERNELS_BUSY=1 lets it be skipped; "-" is one that isn't judged. With KERNELS_WRITE=1 the cells found are written as the expected ones.
+with its evidence, then "N passed, N failed, N skipped"; "-" is a cell that isn't judged. With KERNELS_WRITE=1 the cells found are written as the expected ones.
 Without arguments: prints the table of docs/requirements.md; with --write it is put there."""
 import os, re, sys
 
@@ -18,7 +17,7 @@ def table():
     names = dict(l[2:].split(" = ") for l in comments if " = " in l)
     shown = [r for r in rows if r[-1] != "-"]
     out = ["| | " + " | ".join(names[s] for s in suites) + " |", "|---" * (len(suites) + 1) + "|"]
-    return "\n".join(out + [f"| {r[-1]} | " + " | ".join(c.rstrip("~") for c in r[1:-1]) + " |" for r in shown])
+    return "\n".join(out + [f"| {r[-1]} | " + " | ".join(r[1:-1]) + " |" for r in shown])
 
 BEGIN, END = "<!-- kernels -->\n", "\n<!-- end -->"
 if len(sys.argv) == 1 or sys.argv[1] == "--write":
@@ -40,15 +39,12 @@ for suite in sys.argv[2:]:
     cells = {m[1]: (m[2], m[3], m[4]) for m in re.finditer(r"^CELL (\S+) (yes|no) ?(.*)\n((?:#.*\n)*)", log, re.M)}
     for row in rows:
         want, got = expected[suite, row[0]], cells.get(row[0], ("missing", "", ""))
-        found[suite, row[0]] = got[0] + "~" * want.endswith("~")
-        if want.rstrip("~") == got[0]:
+        found[suite, row[0]] = got[0]
+        if want == got[0]:
             passed += 1
         elif want == "-":
             skipped += 1
             print(f"  {row[0]}: not judged yet: {got[0]}, {got[1]}")
-        elif want.endswith("~") and os.environ.get("KERNELS_BUSY") and got[0] != "missing":
-            skipped += 1
-            print(f"  {row[0]}: not judged, this machine is busy: {got[1]}")
         else:
             failed += 1
             print(f"  {row[0]}: {got[0]}, expected {want}: {got[1]}\n{got[2]}", end="")

@@ -8,5 +8,5 @@ $(KERNEL_PROGRAM): tests/kernels/two_threads.c
 .PHONY: check-kernels
 check-kernels: all $(KERNEL_PROGRAM) $(BUILD)/tests/programs/waiting ## boot Debian's kernels (5.10 to the newest) and try everything there
 	@BUILD=$(BUILD) scripts/tarball $(BUILD)/portable >/dev/null
-	@BUILD=$(BUILD) tests/kernels/run; rc=$$?; \
+	@scripts/deps emulator || true; BUILD=$(BUILD) tests/kernels/run; rc=$$?; \
 	  [ $$rc -ne 77 ] || { echo "SKIPPED check-kernels: the sentence above says why"; [ -z "$$CS_NO_SKIP" ]; exit; }; exit $$rc
