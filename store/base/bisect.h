@@ -7,6 +7,7 @@
  * the index `i`, true for a first part of the elements and false for the rest.
  *
  *     size_t at = cs_bisect(n, i, rows[i].offset < offset); */
+// NOLINTBEGIN(bugprone-macro-parentheses): `i` is a name
 #define cs_bisect(n, i, is_before)                                                                           \
     ({                                                                                                       \
         __typeof__((n) + 0) cs_low_ = 0, cs_high_ = (n);                                                     \
@@ -19,5 +20,6 @@
         }                                                                                                    \
         cs_low_;                                                                                             \
     })
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif
