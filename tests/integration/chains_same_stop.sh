@@ -82,7 +82,7 @@ for line in [*open(sys.argv[1] + "/theirs"), ""]:
 del ours[None], theirs[None]
 n, same = sum(theirs.values()), sum((ours & theirs).values())
 if n < 2000:
-    print(f"perf has {n} chains only: {open(sys.argv[1] + '/perf.said').read()[-300:]}")
+    print(f"perf has {n} chains only: {' '.join(open(sys.argv[1] + '/perf.said').read().split())[-300:] or 'it says nothing'}")
     sys.exit(77)
 print(f"# {same} of perf's {n} chains are ours ({len(theirs)} different ones; we have {sum(ours.values())})")
 for c in list(theirs - ours)[:3]:
