@@ -134,7 +134,7 @@ for function, file in (("roots", "script.cjs"), ("quotients", "module.mjs")):
 P
 # Time in a C++ builtin is its caller's, and its line's, in each report.
 slow=$(grep -n '// slow' parsed.js | cut -d: -f1)
-"$CYCLESCOPE" record -g -F 1000 --no-bursts -o parsed -- node --perf-prof parsed.js >said 2>&1 || { cat said; exit 1; }
+"$CYCLESCOPE" record -v -F 1000 --no-bursts -o parsed -- node --perf-prof parsed.js >said 2>&1 || { cat said; exit 1; }
 "$CYCLESCOPE" prof --json --store parsed >parsed.json && "$CYCLESCOPE" list parsed.js --json --store parsed >listed.json &&
     "$CYCLESCOPE" tree --min 0 --json --store parsed >tree.json && python3 - "$slow" <<'P' || { cat said; exit 1; }
 import json, re, sys

@@ -30,16 +30,16 @@ try sort "$work/text" "$work/text" "$work/text" "$work/text" "$work/text" "$work
 echo "ok: paths of $n programs are where control went"
 
 # 2. A recording without bursts has them; one with bursts only where they are asked for.
-paths_of() { sed -n 's/^\([0-9]*\) paths of.*/\1/p' "$1"; }
+paths_of() { sed -n 's/^\([0-9,]*\) paths of.*/\1/p' "$1" | tr -d ,; }
 profiles() { find "$1" -name 'path-*' | wc -l; }
-"$CYCLESCOPE" record --no-bursts -o "$work/store" -- "$branches" 60000000 >"$work/log" 2>&1 || fail "record: $(cat "$work/log")"
+"$CYCLESCOPE" record -v --no-bursts -o "$work/store" -- "$branches" 60000000 >"$work/log" 2>&1 || fail "record: $(cat "$work/log")"
 [ "$(paths_of "$work/log")" -gt 100 ] || fail "few paths: $(cat "$work/log")"
 "$CYCLESCOPE" record --no-bursts --no-paths -o "$work/none" -- "$branches" 10000000 >"$work/log" 2>&1
 [ "$(profiles "$work/none")" -eq 0 ] || fail "--no-paths left paths"
 "$CYCLESCOPE" record --bursts --burst-rate 50 -o "$work/bursts" -- "$branches" 20000000 >"$work/log" 2>&1
 [ "$(profiles "$work/bursts")" -eq 0 ] || fail "paths beside bursts that nobody asked for"
 "$branches" 4000000000 >/dev/null & running=$!
-"$CYCLESCOPE" record -p $running --seconds 2 -o "$work/pid" >"$work/log" 2>&1
+"$CYCLESCOPE" record -v -p $running --seconds 2 -o "$work/pid" >"$work/log" 2>&1
 [ "$(paths_of "$work/log")" -gt 50 ] || fail "record -p: $(cat "$work/log")"
 "$CYCLESCOPE" store verify "$work/store" >/dev/null || fail "the store isn't whole"
 
@@ -84,7 +84,7 @@ gcc -O1 -fno-if-conversion -fPIC -c -o "$work/turn.o" "$work/turn.c" && gcc -o "
 for i in $(seq 70); do
     gcc -shared -Wl,--build-id=0x$(printf %08x "$i") -o "$work/turn.$i" "$work/turn.o" || fail "gcc"
 done
-"$CYCLESCOPE" record --no-bursts --path-rate 2000 -o "$work/many" -- "$work/turns" "$work/turn" >"$work/log" 2>&1 || fail "record: $(cat "$work/log")"
+"$CYCLESCOPE" record -v --no-bursts --path-rate 2000 -o "$work/many" -- "$work/turns" "$work/turn" >"$work/log" 2>&1 || fail "record: $(cat "$work/log")"
 n=$("$CYCLESCOPE" store ls --json "$work/many" | python3 -c 'import json, sys; print(sum(p["event"] == "path-edges" and "/turn." in p["path"] for p in json.load(sys.stdin)["profiles"]))')
 [ "$n" -ge 70 ] || fail "$n of 70 images have paths: $(cat "$work/log")"
 echo "ok: recorded"
