@@ -141,7 +141,7 @@ static void fit(const struct table *s, struct widths *w, unsigned width)
 
 static struct widths natural_widths(const struct table *s, size_t shown)
 {
-    struct widths w = {.of = need(calloc(s->n_columns, sizeof *w.of)), .gap = GAP};
+    struct widths w = {.of = need(calloc(s->n_columns + 1, sizeof *w.of)), .gap = GAP};
     bool any;
     for (unsigned k = 0; k < s->n_columns; k++) {
         const struct column *col = &s->columns[k];

@@ -6,6 +6,7 @@
 #include "store/base/clock.h"
 #include "store/base/foreign_worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -281,6 +282,7 @@ static long ask(uint64_t key, const struct cs_foreign_question *q, int fd, void 
         rc = all.helper && all.owner == getpid() ? 0 : begin();
         if (rc < 0)
             break;
+        assert(all.helper);
         struct cs_foreign_question *its = &all.helper->question;
         memcpy(its, q, offsetof(struct cs_foreign_question, bytes));
         its->bytes = all.helper->bytes;
