@@ -300,6 +300,11 @@ static void say_next(const struct recorded *r, bool waits, bool sampled, bool ea
 static void say_troubles(const struct recorded *r, const struct cs_sampler_statistics *s)
 {
     double share = s->delivered ? 100.0 * (double)s->unknown / (double)s->delivered : 0;
+    const bool by_kernel = strcmp(s->driver, "bpf") == 0 || strcmp(s->driver, "ring") == 0;
+    if (by_kernel && r->config->budget <= 0 && s->rate_hz < 0.99 * r->config->frequency_hz)
+        fprintf(stderr,
+                "  sampled at %.0f Hz instead of %.0f: kernel.perf_event_max_sample_rate allows no more\n",
+                s->rate_hz, r->config->frequency_hz);
     if (s->throttled)
         fprintf(stderr,
                 "  %llu times the kernel stopped an event until its next tick (1 to 10 ms): samples came "
