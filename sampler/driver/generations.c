@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Generations of PID slots: the present number of each, and the lately begun ones, a list by time for each slot. */
+/* Generations of PID slots: the present number of each, and the lately begun ones, latest first in a list of each slot. */
 #include "sampler/driver/generations.h"
 #include "sampler/driver/hot_table.h"
 #include "store/base/array.h"
@@ -10,13 +10,13 @@
 
 struct begun {
     uint64_t time_ns;
-    uint32_t slot, next;     /* of the slot, later: index + 1 */
+    uint32_t slot, earlier;  /* the one before it in the slot: index + 1 */
     uint16_t number, before; /* what was there until then */
 };
 
 struct cs_generations {
     uint16_t now[CS_GENERATION_SLOTS];
-    uint32_t first[CS_GENERATION_SLOTS]; /* index + 1; 0: none begun lately */
+    uint32_t latest[CS_GENERATION_SLOTS]; /* index + 1; 0: none begun lately */
     struct begun *begun;
     size_t n, capacity;
 };
@@ -33,13 +33,13 @@ void cs_generations_close(struct cs_generations *g)
     free(g);
 }
 
-/* Behind those of its slot that are earlier, or as late: slots have few. */
+/* Records come almost in order: only those that came late are passed. A PID may have thousands, if it execs without end. */
 static void link_in(struct cs_generations *g, size_t i)
 {
-    uint32_t *at = &g->first[g->begun[i].slot];
-    while (*at && g->begun[*at - 1].time_ns <= g->begun[i].time_ns)
-        at = &g->begun[*at - 1].next;
-    g->begun[i].next = *at;
+    uint32_t *at = &g->latest[g->begun[i].slot];
+    while (*at && g->begun[*at - 1].time_ns > g->begun[i].time_ns)
+        at = &g->begun[*at - 1].earlier;
+    g->begun[i].earlier = *at;
     *at = (uint32_t)i + 1;
 }
 
@@ -89,18 +89,13 @@ uint32_t cs_generations_next(struct cs_generations *g, uint32_t slot, uint64_t t
 struct cs_generation_span cs_generations_span(struct cs_generations *g, uint32_t slot, uint64_t time_ns)
 {
     slot &= CS_GENERATION_SLOTS - 1;
-    uint32_t i = g->first[slot];
-    if (!i)
-        return (struct cs_generation_span){0, UINT64_MAX, g->now[slot]};
-    struct cs_generation_span span = {0, UINT64_MAX, g->begun[i - 1].before};
-    for (; i; i = g->begun[i - 1].next) {
+    struct cs_generation_span span = {0, UINT64_MAX, g->now[slot]};
+    for (uint32_t i = g->latest[slot]; i; i = g->begun[i - 1].earlier) {
         const struct begun *begun = &g->begun[i - 1];
-        if (begun->time_ns > time_ns) {
-            span.to_ns = begun->time_ns;
-            break;
-        }
-        span.from_ns = begun->time_ns;
-        span.number = begun->number;
+        if (begun->time_ns <= time_ns)
+            return (struct cs_generation_span){begun->time_ns, span.to_ns, begun->number};
+        span.to_ns = begun->time_ns;
+        span.number = begun->before;
     }
     return span;
 }
@@ -109,22 +104,21 @@ uint64_t cs_generations_start(struct cs_generations *g, uint32_t slot, uint32_t 
 {
     slot &= CS_GENERATION_SLOTS - 1;
     number &= CS_HOT_GENERATION_MASK;
-    uint32_t i = g->first[slot];
-    if (!i)
-        return number == g->now[slot] ? 0 : CS_GENERATION_UNKNOWN;
-    if (number == g->begun[i - 1].before)
-        return 0;
-    for (; i; i = g->begun[i - 1].next)
+    uint32_t before = g->now[slot];
+    uint64_t start = CS_GENERATION_UNKNOWN;
+    for (uint32_t i = g->latest[slot]; i; i = g->begun[i - 1].earlier) {
         if (g->begun[i - 1].number == number)
-            return g->begun[i - 1].time_ns;
-    return CS_GENERATION_UNKNOWN;
+            start = g->begun[i - 1].time_ns;
+        before = g->begun[i - 1].before;
+    }
+    return number == before ? 0 : start;
 }
 
 void cs_generations_expire(struct cs_generations *g, uint64_t horizon_ns)
 {
     const size_t n = g->n;
     for (size_t i = 0; i < n; i++)
-        g->first[g->begun[i].slot] = 0;
+        g->latest[g->begun[i].slot] = 0;
     g->n = 0;
     for (size_t i = 0; i < n; i++)
         if (g->begun[i].time_ns >= horizon_ns) {

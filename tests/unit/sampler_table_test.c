@@ -155,6 +155,30 @@ static void a_fork_and_an_exec_may_be_told_in_the_wrong_order(void **state)
     cs_generations_close(g);
 }
 
+/* Begun every 10 ns, and told in blocks of eight from the last to the first. */
+static void many_generations_of_a_slot_are_found_whatever_the_order(void **state)
+{
+    (void)state;
+    struct cs_generations *g = cs_generations_open();
+    for (unsigned block = 0; block < 1000; block += 8)
+        for (unsigned i = 8; i-- > 0;) {
+            assert_int_equal(cs_generations_note(g, 9, block + i + 1, 10 * (block + i + 1)), 0);
+            assert_int_equal(cs_generations_note(g, 11, block + i + 1, 10 * (block + i + 1) + 5), 0);
+        }
+    for (unsigned horizon = 0; horizon < 5000; horizon += 1234) {
+        cs_generations_expire(g, horizon);
+        for (unsigned time = horizon + 20; time < 9990; time++) {
+            struct cs_generation_span span = cs_generations_span(g, 9, time);
+            assert_int_equal(span.number, time / 10);
+            assert_int_equal(span.from_ns, time / 10 * 10);
+            assert_int_equal(span.to_ns, time / 10 * 10 + 10);
+            assert_int_equal(cs_generations_span(g, 11, time).number, (time - 5) / 10);
+        }
+        assert_int_equal(cs_generations_start(g, 9, 700), 7000);
+    }
+    cs_generations_close(g);
+}
+
 static void after_lost_notices_only_what_runs_now_is_certain(void **state)
 {
     (void)state;
@@ -412,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_generation_says_how_long_it_lasts),
         cmocka_unit_test(a_generation_whose_notice_was_lost_is_unknown),
         cmocka_unit_test(a_fork_and_an_exec_may_be_told_in_the_wrong_order),
+        cmocka_unit_test(many_generations_of_a_slot_are_found_whatever_the_order),
         cmocka_unit_test(after_lost_notices_only_what_runs_now_is_certain),
         cmocka_unit_test(generations_wrap_around),
         cmocka_unit_test(periods_are_odd_within_a_sixteenth_and_keep_their_mean),
