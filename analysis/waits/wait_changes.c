@@ -133,8 +133,12 @@ static double pooled_dispersion(const struct cs_wait_changes *c, const char *kin
     return freedom >= 1 ? fmax(1, chi / freedom) : 1;
 }
 
+/* Of its kind, where that has enough runs. Kinds are few, and rows many: what an earlier row of it has. */
 static double dispersion_of(const struct cs_wait_changes *c, const struct cs_wait_change *x)
 {
+    for (const struct cs_wait_change *y = c->at; y < x; y++)
+        if (strcmp(y->kind, x->kind) == 0)
+            return y->dispersion;
     double degrees, of_kind = pooled_dispersion(c, x->kind, false, &degrees);
     return degrees >= FREEDOM_ENOUGH ? of_kind : is_for_cpu(x) ? c->dispersion_for_cpu : c->dispersion;
 }
@@ -153,7 +157,7 @@ static double chance_of(const struct cs_wait_changes *c, const struct cs_wait_ch
 {
     const struct cs_wait_side *a = &x->side[0], *b = &x->side[1];
     const double per_side = 1 / fmax(c->runs[0], 1) + 1 / fmax(c->runs[1], 1), runs = variance_of_runs(c, x),
-                 single = fmax((a->variance + b->variance) * dispersion_of(c, x), runs * per_side);
+                 single = fmax((a->variance + b->variance) * x->dispersion, runs * per_side);
     double by_waits = single > 0 ? erfc(fabs(x->difference) / sqrt(2 * single)) : 1;
     if (c->runs[0] < 2 || c->runs[1] < 2)
         return by_waits;
@@ -212,6 +216,7 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
         struct cs_wait_change *x = &c->at[i];
         x->difference = x->side[1].ns - x->side[0].ns;
         x->ratio = x->side[0].ns > 0 ? x->side[1].ns / x->side[0].ns : (double)INFINITY;
+        x->dispersion = dispersion_of(c, x);
         chance[i] = chance_of(c, x);
     }
     if (rc == 0)

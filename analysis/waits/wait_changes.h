@@ -32,6 +32,7 @@ struct cs_wait_change {
     bool significant;
     bool others; /* significant, but a wait for a CPU that other programs had: no change of the program */
     /* Internal. */
+    double dispersion; /* of its kind */
     CS_ARRAY(struct cs_wait_in_run) by_run;
 };
 

@@ -85,7 +85,7 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
                                                    : "";
     if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0 || strcmp(kind, "monitor") == 0)
         via = "";
-    /* Not by the call: who is to blame is known without it. */
+    /* Not by the call: rows of who is to blame have none. */
     snprintf(key, sizeof key, "%s %s\n%s\n%p", by, kind, strcmp(kind, reason) == 0 || !called ? "" : via,
              (const void *)place);
     int64_t n = cs_dictionary_add(&g->keys, key, strlen(key));

@@ -88,14 +88,14 @@ enum cs_unwind_saved {
 enum cs_unwind_end {
     CS_UNWIND_END_COMPLETE,     /* at the program's or the thread's beginning */
     CS_UNWIND_END_DEPTH,        /* the bound of frames */
-    CS_UNWIND_END_NO_IMAGE,     /* the PC lies in no image that is known, and frame pointers lead nowhere */
+    CS_UNWIND_END_NO_IMAGE,     /* the PC lies in no known image, and frame pointers lead nowhere */
     CS_UNWIND_END_NO_ROWS,      /* the image says nothing there, and frame pointers lead nowhere */
     CS_UNWIND_END_UNSUPPORTED,  /* the image says it in a way that isn't held */
     CS_UNWIND_END_REGISTER,     /* needs a register whose value there isn't known */
     CS_UNWIND_END_MEMORY,       /* the stack can't be read */
     CS_UNWIND_END_STUCK,        /* the stack doesn't get shorter */
     CS_UNWIND_END_NOT_LOADED,   /* the image's table isn't in the kernel (yet) */
-    CS_UNWIND_END_OVER_UNKNOWN, /* at the beginning, but a frame in between lies in no image that is known */
+    CS_UNWIND_END_OVER_UNKNOWN, /* at the beginning, but a frame in between lies in no known image */
     CS_UNWIND_ENDS,
 };
 

@@ -54,7 +54,7 @@ struct template
 
 struct cs_image_tables {
     struct cs_images *images;
-    double cpu_max, credit_s; /* of children; 0: any */
+    double cpu_max, credit_s; /* CPU time; 0: any */
     uint64_t credit_ns;       /* when that was */
     struct kept *kept;        /* by the image's index */
     size_t n_kept, bytes;

@@ -19,12 +19,12 @@ struct cs_image_tables;
 /* For a process that will be large, while it is small: files are read by children, and forking is dear then. */
 void cs_image_tables_prepare(void);
 struct cs_image_tables *cs_image_tables_open(struct cs_images *images);
+void cs_image_tables_close(struct cs_image_tables *tables);
 /* CPU seconds a second that this may take from now on; 0: any. It begins with a second. */
 void cs_image_tables_limit(struct cs_image_tables *tables, double cpu_max);
 /* May another child begin? A child of the caller's has taken so much. */
 bool cs_image_tables_may_begin(struct cs_image_tables *tables);
 void cs_image_tables_pay(struct cs_image_tables *tables, uint64_t cpu_ns);
-void cs_image_tables_close(struct cs_image_tables *tables);
 
 /* Of an image that `pid` has, or had, mapped from `start` to `end`. 1: *table is there until the next trim. 0: it is being made;
  * ask again. -EAGAIN: the limit forbids that now. -ENOENT: it has none that can be had. */

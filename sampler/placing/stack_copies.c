@@ -22,7 +22,7 @@
 struct kept {
     struct cs_driver_entry entry;
     struct cs_chain_copy *copy;
-    unsigned absent; /* 1 + the image whose table it waits for; 0: none that is known */
+    unsigned absent; /* 1 + the image whose table it waits for; 0: no image */
 };
 
 struct cs_stack_copies {

@@ -17,9 +17,11 @@
 #include "image/unwind/unwind.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <link.h>
 #include <unistd.h>
 
 #define PLACES 20000
@@ -294,8 +296,75 @@ static void rows_say_what_libdw_says(void **unused)
     assert_true(files >= 1);
 }
 
+/* ---- a chain over code that nobody knows ---- */
+
+extern void _start(void);
+
+struct program {
+    const struct cs_unwind_header *table;
+    uint64_t base, unknown; /* where it is loaded, and one address that is in no image */
+    uint64_t fp;
+};
+
+static int note_base(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(uint64_t *)arg = info->dlpi_addr;
+    return 1; /* the first one is the program */
+}
+
+/* A frame: the caller's frame pointer and a return address behind the first instruction of the program. */
+static bool read_frame(void *arg, uint64_t addr, uint64_t *value)
+{
+    const struct program *p = arg;
+    *value = addr == p->fp + 8 ? (uint64_t)(uintptr_t)_start + 4 : p->fp + 64;
+    return true;
+}
+
+static const struct cs_unwind_header *own_table(void *arg, uint64_t pc, uint64_t *to_vaddr, bool *code)
+{
+    const struct program *p = arg;
+    *code = pc != p->unknown;
+    *to_vaddr = 0 - p->base;
+    return pc - (uint64_t)(uintptr_t)_start < 16 ? p->table : NULL;
+}
+
+static void a_chain_over_an_unknown_frame_is_told_from_a_complete_one(void **unused)
+{
+    struct program p = {.unknown = 0x1234, .fp = 0x7000};
+    const struct cs_unwind_space space = {read_frame, own_table, &p, EM_X86_64};
+    const uint64_t from[] = {0x5678, 0x1234}; /* code without a table, and none that is known */
+    struct cs_unwind *unwind;
+    struct cs_error err;
+    size_t bytes;
+    (void)unused;
+#ifndef __x86_64__
+    skip(); /* the registers above */
+#endif
+    if (cs_unwind_open("/proc/self/exe", &unwind, &err) < 0)
+        fail_msg("%s", err.text);
+    p.table = cs_unwind_table(unwind, &bytes);
+    dl_iterate_phdr(note_base, &p.base);
+    for (unsigned i = 0; i < 2; i++) {
+        struct cs_unwind_frame frame = {.pc = from[i], .known = CS_UNWIND_KNOWS_ALL, .leaf = true};
+        uint64_t pcs[8];
+        size_t n;
+        frame.registers[6] = p.fp;
+        frame.registers[7] = p.fp - 64;
+        assert_int_equal(cs_unwind_chain(&frame, &space, pcs, 8, &n),
+                         i ? CS_UNWIND_END_OVER_UNKNOWN : CS_UNWIND_END_COMPLETE);
+        assert_int_equal(n, 2);
+        assert_int_equal(pcs[0], from[i]);
+        assert_int_equal(pcs[1], (uint64_t)(uintptr_t)_start + 4);
+    }
+    cs_unwind_close(unwind);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_say_what_libdw_says)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_say_what_libdw_says),
+        cmocka_unit_test(a_chain_over_an_unknown_frame_is_told_from_a_complete_one),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
