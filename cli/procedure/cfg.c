@@ -76,7 +76,7 @@ static int print_text(const struct parsed *args, struct view *v)
     if (cfg->n_bad)
         output_note(out, "The decoder knows no instruction in %u byte%s", cfg->n_bad, plural(cfg->n_bad));
     if (cfg->missing)
-        output_note(out, "Edges are missing: an indirect jump's targets are known by observation only.");
+        output_note(out, "Edges are missing: an indirect jump has only the targets that were seen.");
     output_line(out, "%s", "");
     struct table *table = output_table(out, "blocks", columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {

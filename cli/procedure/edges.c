@@ -98,7 +98,7 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
                 ev->image ? image_name(&ev->image->image) : cs_image_path(ev->code), cfg->n_blocks,
                 plural(cfg->n_blocks), cfg->n_edges, plural(cfg->n_edges), thousands(f->observed).text,
                 plural(f->observed),
-                cfg->missing ? "; targets of an indirect jump are only those that were seen" : "");
+                cfg->missing ? "; an indirect jump has only the targets that were seen" : "");
     if (f->from_samples)
         output_note(
             out,

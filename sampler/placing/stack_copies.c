@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 
 #include <elf.h>
+#include <errno.h>
 
 /* For a table: a large one takes half a second to make, ten at once five, and a starved or emulated CPU ten times as long. */
 #define WAIT_NS_MAX 30000000000ULL
@@ -35,6 +36,7 @@ struct cs_stack_copies {
     const struct cs_driver_entry *entry;
     const struct cs_chain_copy *copy;
     bool absent;                   /* a table is being made */
+    bool forbidden;                /* the mapping's table may not be made now */
     bool cut;                      /* asked for what lies above the copy */
     struct cs_maps_location found; /* the mapping met last */
     const struct cs_unwind_header *table;
@@ -112,13 +114,17 @@ static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t 
         }
         image = c->found.image;
         c->found.offset -= pc; /* what makes a place of an address */
+        int rc = 1;
         if (c->found.jit) {
             if (cs_image_tables_made(c->tables, (pid_t)frame.pid, c->found.map_start, c->found.map_end,
                                      &c->table, &n))
                 c->found.offset = -c->found.map_start;
-        } else if (cs_image_tables_get(c->tables, image, (pid_t)frame.pid, c->found.map_start,
-                                       c->found.map_end, &c->table, &n) == 0)
-            c->absent = true;
+        } else {
+            rc = cs_image_tables_get(c->tables, image, (pid_t)frame.pid, c->found.map_start, c->found.map_end,
+                                     &c->table, &n);
+        }
+        c->absent |= rc == 0;
+        c->forbidden = rc == -EAGAIN;
     }
     *code = true;
     *to_vaddr = c->found.offset;
@@ -160,13 +166,15 @@ static bool unwind_user(struct cs_stack_copies *c, unsigned first, unsigned *n, 
         unknown |= !code;
         if (c->absent)
             return false;
-        const bool tableless = code && !table && !c->found.jit && c->found.image->layout.is_elf;
+        unsigned without = CS_UNWIND_END_NO_IMAGE; /* what a file without its table is */
+        if (code && !table && !c->found.jit && c->found.image->layout.is_elf)
+            without = c->forbidden ? CS_UNWIND_END_NOT_LOADED : CS_CHAIN_END_NO_TABLE;
         unsigned step =
             cs_unwind_step(&frame, table ? cs_unwind_rule_at(table, at + to_vaddr) : NULL, &space);
         if (c->absent)
             return false;
         if (step != CS_UNWIND_GOES_ON) {
-            *end = step == CS_UNWIND_END_NO_IMAGE && tableless ? CS_CHAIN_END_NO_TABLE
+            *end = step == CS_UNWIND_END_NO_IMAGE              ? without
                    : step == CS_UNWIND_END_COMPLETE && unknown ? CS_UNWIND_END_OVER_UNKNOWN
                                                                : step;
             break;
