@@ -89,7 +89,7 @@ function heatmap(host, h) {
     for (let i = 0; i < parts; i++) { g.fillStyle = colour(least * (most / least) ** ((i + 0.5) / parts)); g.fillRect(size[0] - right + 12, top + high - (i + 1) * high / parts, 12, high / parts + 1); }
     g.fillStyle = cssColour("--fg");
     const unit = named ? " %" : "";
-    const ends = (v) => String(+v.toPrecision(2)) + unit;
+    const ends = (v) => (named && v < 0.01 ? "<0.01" : String(+v.toPrecision(2))) + unit;
     g.fillText(ends(most), size[0] - right + 27, top + 10); g.fillText(ends(least), size[0] - right + 27, top + high);
   }
   const at = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };

@@ -2,7 +2,7 @@
 /* The flame graph: call chains as boxes, as wide as their samples. Data: docs/json.md, "report", chains. One tree of boxes is
  * grown for what the address chooses (samples or waits, label, direction, one recording or the difference of two), and drawn from the box zoomed into. */
 "use strict";
-const FLAME_LEAST_PX = 1, FLAME_TEXT_PX = 28;
+const FLAME_LEAST_PX = 2, FLAME_TEXT_PX = 28;
 const NO_KIDS = new Map(); /* most boxes have none: the page opens sooner */
 
 /* Adds the chains of one recording (side 0 or 1) below `root`. `numbers`: of functions by name and image, of both sides. */
@@ -81,7 +81,7 @@ class Flame {
     this.shows = now;
     for (const [field, key, on] of this.fields) if (on) field.checked = State.get(key) === on; else field.value = key === "t" && !kept ? "" : State.get(key);
     if (this.search.value !== words) this.search.value = words;
-    Object.assign(this, { words: words.toLowerCase(), mode: c, difference: !!this.after && d === "1", by: this.after && w === "b" ? 1 : 0, inverted: State.get("v") === "inside", label: kept ? (t === "[not told apart]" ? "" : t) : null });
+    Object.assign(this, { words: words.toLowerCase(), mode: c, difference: !!this.after && d === "1", by: this.after && w === "b" ? 1 : 0, inverted: State.get("v") === "inside", label: kept ? (t === "[unlabelled]" ? "" : t) : null });
     this.note.textContent = t && !kept ? `Call chains weren't kept apart for ${t} (record --label ${labelKind}): the graph is of all.` : "";
     if (grown !== this.grown) this.grown = grown, this.grow();
     this.top = this.at = this.boxOf(z);
@@ -154,7 +154,7 @@ class Flame {
     const pair = (colour, text) => [element("span", { class: "pair" }, typeof colour === "string" ? swatch(colour) : colour, text), " "];
     if (this.difference) this.key.replaceChildren(...pair(changeColour(1), "▲ B has a greater share"), ...pair(changeColour(-1), "▼ a smaller one"), ...pair(changeColour(0), "the same"));
     else if (this.mode === "own") this.key.replaceChildren(this.waiting ? "self waits: " : "self samples: ", ...[0, 0.25, 0.5, 0.75, 1].map((s) => swatch(partColour(s))), ` 0 to ${this.amount(this.mostOwn)}, by square root`);
-    else this.key.replaceChildren(...this.images.filter((i) => i).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
+    else this.key.replaceChildren(...this.images.filter((i) => i && this.drawn.some((d) => d.box.image === i)).slice(0, 7).flatMap((image) => [element("button", { class: "key", title: `search ${image}`, onclick: () => State.set({ s: State.get("s") === image ? "" : image }) }, swatch(imageColour(this.rank.get(image) ?? -1, 1, 0)), image), " "]),
       ...pair(imageColour(0, 0, 0), "no name"), ...pair(element("i", { class: "swatch inlined" }), "inlined"));
   }
   say(box) {

@@ -39,7 +39,7 @@ P.advice.forEach((s, i) => {
 show("summary", "Summary");
 
 /* ---- threads, or what else was kept apart ---- */
-const labelName = (name) => name || "[not told apart]";
+const labelName = (name) => name || "[unlabelled]";
 const labelled = P.labels ? new Map(P.labels.names.map((name, i) => [labelName(name), { name: labelName(name), samples: P.labels.totals[i], rows: new Map() }])) : new Map();
 if (P.labels)
   for (let i = 0; i < P.labels.cells.length; i += 3) {
@@ -79,7 +79,7 @@ P.events.forEach((e, k) => {
   if (P.with_chains) columns.push({ head: "total %", value: (r) => (thread() || r[3 + nEvents] == null ? null : 100 * r[3 + nEvents] / P.with_chains), show: share });
 });
 columns.push({ head: "function", text: true, open: true, value: (r) => r[0] || "[no symbol]", brief: shortName });
-columns.push({ head: "image", text: true, value: (r) => P.images[r[1]] });
+columns.push({ head: "image", spare: true, text: true, value: (r) => P.images[r[1]] });
 show("procedures", "Functions");
 const grid = new Grid($("grid"), "Functions", columns, P.rows, (r) => open(r), (o) => State.set({ o }));
 window.grid = grid;
@@ -102,7 +102,7 @@ $("cut").textContent = (P.cut || []).join(" ");
 function observed(o) {
   show("tags", "Tags");
   $("tags-body").append(element("p", {}, o.sentence));
-  const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => share(100 * r[1] / o.cycles)], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
+  const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => (r[0] === "(target not running)" ? "" : share(100 * r[1] / o.cycles))], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
   o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
   heads.push([o.tag || "tag", "t", (r) => r[0]]);
   $("tags-body").append(plainTable("Observed tags", heads, o.rows, () => false));
@@ -114,7 +114,7 @@ function overTime() {
   show("timeline", "Time line");
   for (const t of P.timeline) chart($("time-body"), t.title, t.heads, t.columns, "line");
   if (!P.phases || !P.phases.length) return;
-  $("time-body").append(element("h3", {}, "Phases: stretches that spend their time alike; one letter is one phase that came back"));
+  $("time-body").append(element("h3", {}, "Phases: parts of the run whose time is spread over functions in the same way; equal letters are one phase"));
   $("time-body").append(plainTable("Phases", [["phase", "t", (r) => r[0]], ["from s", "n", (r) => r[1].toFixed(1)], ["for s", "n", (r) => r[2].toFixed(1)],
     ["samples", "n spare", (r) => number(r[3])], ["%", "n", (r) => r[3] ? share(r[5]) : ""], ["mostly", "t", (r) => r[3] ? r[4] : ""]], P.phases, () => false));
 }

@@ -45,7 +45,7 @@ function fillDetail(row) {
   if (d.trouble) body.append(element("p", { class: "hint" }, d.trouble));
   if (d.causes && d.causes.length) {
     body.append(element("h3", {}, "Where its cycles went"));
-    body.append(plainTable("Causes", [["%", "n", (r) => share(r[1])], ["between", "n", (r) => r[2] == null ? "" : share(r[2]) + " and " + share(r[3])], ["cause", "t", (r) => r[0]]], d.causes, (r) => r[1] >= 10));
+    body.append(plainTable("Causes", [["%", "n", (r) => share(r[1])], ["between", "n", (r) => r[2] == null || share(r[2]) === share(r[3]) ? "" : share(r[2]) + " and " + share(r[3])], ["cause", "t", (r) => r[0]]], d.causes, (r) => r[1] >= 10));
   }
   if (d.lines.length) {
     body.append(element("h3", {}, "Source: " + d.file));

@@ -95,6 +95,9 @@ const char *cs_wait_where(const struct cs_wait_group *group);
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
 /* Where threads waited for most of their time that they weren't idle: the place that tells why. NULL: they didn't. */
 const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *groups);
+/* "resolver in lookup", or "a CPU", for which all places count. Returns the ns of these waits. */
+uint64_t cs_wait_what_text(const struct cs_wait_groups *groups, const struct cs_wait_group *group, char *text,
+                           size_t size);
 /* "threads waited longer than they ran (1.3 s on a CPU): 9.1 s for resolver in lookup (peer 10.0.0.2:53)". */
 void cs_wait_first_text(const struct cs_wait_groups *groups, const struct cs_wait_group *group, char *text,
                         size_t size);

@@ -46,15 +46,29 @@ const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
     return waited + w->either_ns > w->on_ns ? first : NULL;
 }
 
+uint64_t cs_wait_what_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
+                           size_t size)
+{
+    if (strcmp(g->kind, "run-queue") == 0) /* wherever the thread was: the place isn't the cause */
+        for (size_t i = 0; i < w->n_totals; i++)
+            if (strcmp(w->totals[i].what, g->kind) == 0) {
+                snprintf(text, size, "a CPU");
+                return w->totals[i].ns;
+            }
+    snprintf(text, size, "%s%s%.60s", g->kind, *cs_wait_where(g) ? " in " : "", cs_wait_where(g));
+    return g->ns;
+}
+
 void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
                         size_t size)
 {
     const bool either = g->reading == CS_WAIT_IS_EITHER;
-    snprintf(text, size,
-             "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.60s%s%.100s%s%s",
-             (double)w->on_ns * 1e-9, (double)g->ns * 1e-9, g->kind, *cs_wait_where(g) ? " in " : "",
-             cs_wait_where(g), g->object.text ? " (" : "", g->object.text ? g->object.text : "",
-             g->object.text ? ")" : "", either ? ", unless they were idle there" : "");
+    char what[160];
+    const uint64_t ns = cs_wait_what_text(w, g, what, sizeof what);
+    const char *object = ns == g->ns && g->object.text ? g->object.text : NULL;
+    snprintf(text, size, "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.100s%s%s",
+             (double)w->on_ns * 1e-9, (double)ns * 1e-9, what, object ? " (" : "", object ? object : "",
+             object ? ")" : "", either ? ", unless they were idle there" : "");
 }
 
 double cs_wait_median_ns(const struct cs_wait_group *group)

@@ -84,7 +84,9 @@ static int by_cycles(const void *a, const void *b)
 {
     const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
                             *y = *(const struct cs_tag_row *const *)b;
-    return (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
+    const bool x_away = x->tag == CS_TAG_DESCHEDULED, y_away = y->tag == CS_TAG_DESCHEDULED;
+    return x_away != y_away ? (x_away ? 1 : -1)
+                            : (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
 }
 
 static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
@@ -94,7 +96,8 @@ static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
     *cycles = 0;
     for (uint32_t i = 0; order && i < tags->n_rows; i++) {
         order[i] = &tags->rows[i];
-        *cycles += (double)tags->rows[i].half_cycles / 2;
+        if (tags->rows[i].tag != CS_TAG_DESCHEDULED) /* shares are of the time in which the program ran */
+            *cycles += (double)tags->rows[i].half_cycles / 2;
     }
     if (order)
         qsort(order, tags->n_rows, sizeof(*order), by_cycles);
@@ -140,7 +143,7 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     uint64_t all = cs_dte_tally_intervals(&o->sink->tally);
     char sentence[400];
     snprintf(sentence, sizeof sentence,
-             "%.200s: %s sample%s; %.1f %% of the intervals passed double-time-error filtering.", o->program,
+             "%.200s: %s sample%s. Rates are of the %.1f %% of intervals that nothing disturbed.", o->program,
              thousands((double)o->sink->samples).text, plural((double)o->sink->samples),
              all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
     json_object_set_new(page, "observed",

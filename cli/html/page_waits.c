@@ -30,12 +30,12 @@ static json_t *row(const struct cs_wait_groups *w, const struct cs_wait_group *g
 {
     char meanwhile[600];
     cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
-    return json_pack("[f, f, I, f, f, o, o, o, o, o, o, o, b]", (double)g->ns * 1e-9, percent(w, g->ns),
+    return json_pack("[f, f, I, f, f, o, o, o, o, o, o, o, b, o]", (double)g->ns * 1e-9, percent(w, g->ns),
                      (json_int_t)g->count, cs_wait_median_ns(g) * 1e-6, (double)g->longest_ns * 1e-6,
                      json_text(g->kind), none_if_empty(cs_wait_where(g)),
                      g->function ? json_text(image_name(g->function->image)) : json_null(), top(&g->thread),
-                     top(&g->object), top(&g->waker), none_if_empty(meanwhile),
-                     g->reading == CS_WAIT_IS_IDLE);
+                     top(&g->object), top(&g->waker), none_if_empty(meanwhile), g->reading == CS_WAIT_IS_IDLE,
+                     json_text(cs_wait_reading_name(g->reading)));
 }
 
 static json_t *waits_json(const struct cs_wait_groups *w)
@@ -70,15 +70,17 @@ static void advise_waits(json_t *page, const struct cs_wait_groups *w)
     if (!first)
         return;
     json_t *advice = json_array();
-    page_advise(advice, "Threads ran for %.1f %% of their time. Most of the rest: %s%s%s, %.1f %%.",
-                percent(w, w->on_ns), first->kind, *cs_wait_where(first) ? " in " : "", cs_wait_where(first),
-                percent(w, first->ns));
+    char what[160];
+    const uint64_t ns = cs_wait_what_text(w, first, what, sizeof what);
+    page_advise(advice, "Threads ran for %.1f %% of their time. Look first at the waits for %s: %.1f %%.",
+                percent(w, w->on_ns), what, percent(w, ns));
     if (blamed) {
         char meanwhile[600];
         cs_wait_meanwhile_text(blamed, meanwhile, sizeof meanwhile);
-        page_advise(advice, "They waited for %s%s%s in %.1f %% of their time; meanwhile %s.", blamed->kind,
-                    *cs_wait_where(blamed) ? " in " : "", cs_wait_where(blamed), percent(w, blamed->ns),
-                    meanwhile);
+        const uint64_t waited = cs_wait_what_text(w, blamed, what, sizeof what);
+        page_advise(advice,
+                    "During the waits for %s (%.1f %% of their time) the thread that ended them was: %s.",
+                    what, percent(w, waited), meanwhile);
     }
     json_array_extend(advice, json_object_get(page, "advice"));
     json_object_set_new(page, "advice", advice);

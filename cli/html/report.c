@@ -93,10 +93,10 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
         double sum = 0;
         while (half < rows->n && sum < total / 2)
             sum += (double)rows->row[half++].samples[p->main_event];
-        page_advise(advice, "%s in %s has %.1f %% of the %s; %s of %s function%s %s half of them.",
+        page_advise(advice, "%s: %.1f %% of the %s, in %s. %s of %s function%s %s half of them.",
                     r->name ? cs_image_demangle(r->name, name, sizeof name) : "Code without a symbol",
-                    image_name(&r->image->image), 100 * (double)r->samples[p->main_event] / total,
-                    observed ? "TSC cycles" : "samples", thousands((double)half).text,
+                    100 * (double)r->samples[p->main_event] / total, observed ? "TSC cycles" : "samples",
+                    image_name(&r->image->image), thousands((double)half).text,
                     thousands((double)rows->n).text, plural((double)rows->n), half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];

@@ -21,9 +21,9 @@ const [page_file, shots] = process.argv.slice(2);
     const first = await page.evaluate(() => P.waits.rows[0]);
     assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), "the page is no wider than its window");
     assert(await page.evaluate(() => $("waits-grid").scrollWidth <= $("waits-grid").clientWidth), "no column of the waits is outside");
-    assert.deepStrictEqual(await page.locator("#waits-time tbody tr").count(), await page.evaluate(() => P.waits.time.length));
+    assert.deepStrictEqual(await page.locator("#waits-time tbody tr").count(), await page.evaluate(() => P.waits.time.filter((t) => t[1] >= 0.0005).length));
     const shown = await page.locator("#waits-grid tbody tr").first().innerText();
-    for (const part of [first[0].toFixed(3), first[5], first[6]]) assert(shown.includes(part), `${part} stands in the first row: ${shown}`);
+    for (const part of [...(wide > 600 ? [first[0].toFixed(3)] : []), first[5], first[6]]) assert(shown.includes(part), `${part} stands in the first row: ${shown}`);
     if (shots) await page.locator("#waits").screenshot({ path: `${shots}-${wide}-${scheme}.png` });
 
     /* threads over time: a part under the pointer is read out as the data have it, and the arrows lead there, too */

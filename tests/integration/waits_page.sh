@@ -27,7 +27,7 @@ ran, percent = next(t[1:3] for t in w["time"] if t[0] == "on-cpu")
 waited = sum(r["seconds"] for r in shown["rows"] if r["reading"] != "idle")
 assert have["advice"][0].startswith(f"Threads ran for {percent:.1f} %") == (waited > ran), (ran, waited, have["advice"])
 assert none["advice"][0].endswith("half of them."), none["advice"]
-keys = ["seconds", "percent", "waits", "median_ms", "longest_ms", "kind", "where", None, "thread", "object", "ended_by", "meanwhile", "idle"]
+keys = ["seconds", "percent", "waits", "median_ms", "longest_ms", "kind", "where", None, "thread", "object", "ended_by", "meanwhile", "idle", "reading"]
 for mine, theirs in zip(w["rows"], shown["rows"], strict=True):
     for value, key in zip(mine, keys, strict=True):
         same = key is None or value == theirs[key] or (isinstance(value, float) and abs(value - theirs[key]) <= 1e-6 * abs(value))
