@@ -307,6 +307,8 @@ static int take_waits(struct gathering *g, struct cs_table *table)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
         char place[TEXT_MAX / 2], text[TEXT_MAX];
         place_text(&g->groups->wakers, row[CS_WAITS_WAKER_CONTEXT], place, sizeof place);
+        if (*place && strcmp(group->kind, "join") == 0) /* libc's code that ends a thread */
+            snprintf(place, sizeof place, "its end");
         snprintf(text, sizeof text, *place ? "%s: %s" : "%s", waker, place);
         if (*waker)
             tally(g, (size_t)n, WAKER, text, row[CS_WAITS_NS]);

@@ -71,7 +71,7 @@ static void describe_calls(struct output *out, const struct chains *c, uint32_t 
     if (!absolute)
         output_note(
             out,
-            "Calls are relative numbers, from bursts that timed nothing: compare them with one another.");
+            "Calls are relative numbers, because no burst measured time. Compare them with one another.");
     else if (all.calls > 0)
         output_line(out, "Called %s time%s (%s), estimated from %s call%s that bursts saw.",
                     figures(all.calls * c->counts.executions, 3, times),

@@ -85,9 +85,9 @@ static int report(const struct parsed *args, const struct chains *running, const
     output_line(out, "%s", "");
     output_note(
         out,
-        "While the thread waited for another, what that one did counts. Half saves: what the thread would be "
-        "faster by if this took half its time. Another path may take over, and what it overlaps with may "
-        "shrink too.");
+        "Where the thread waited for another thread, the tables show what that other thread did. Half saves: "
+        "by how much the thread would be faster if this took half its time. It is an estimate: another wait "
+        "may then take longer.");
     output_next(out, args, "next:", "timeline", NULL, "      (what threads did over time)");
     cs_critical_path_fini(&path);
     return output_close(out);

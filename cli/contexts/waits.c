@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ROWS_SHOWN 10
+#define SHOWN_NS 500000 /* less is 0.000 s in the text */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -28,7 +29,7 @@ static void put_totals(struct output *out, const struct cs_wait_groups *w)
     struct table *table = output_table(out, "time", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n_totals; i++) {
         const struct cs_wait_total *t = &w->totals[i];
-        if (cs_wait_total_is_left_over(t))
+        if (cs_wait_total_is_left_over(t) || (output_form(out) == OUTPUT_TEXT && t->ns < SHOWN_NS))
             continue;
         table_text(table, t->what);
         table_number(table, (double)t->ns * 1e-9);
@@ -164,8 +165,8 @@ static void put_readings(struct output *out, const struct cs_wait_groups *w)
     if (w->either_ns)
         output_note(
             out,
-            "Either: %s s that are idleness if those threads wait for work, and a wait if they wait for a "
-            "result; nothing tells which.",
+            "Either: %s s. This time is idle if those threads wait for work, and a wait if they wait for a "
+            "result. The recording doesn't show which.",
             figure((double)w->either_ns * 1e-9, 3).text);
 }
 

@@ -220,7 +220,7 @@ static void summarise(struct output *out, const struct listing *l)
         line_row(table, l, top[i].line);
     free(top);
     output_line(out, "%s", "");
-    output_line(out, "%zu line%s with code, %zu of them with samples (%.1f %%); %s sample%s, %.1f a line",
+    output_line(out, "%zu line%s with code, %zu of them with samples (%.1f %%); %s sample%s, %.1f per line",
                 n_code, plural((double)n_code), n_sampled,
                 n_code ? 100.0 * (double)n_sampled / (double)n_code : 0.0,
                 thousands((double)a->total[event]).text, plural((double)a->total[event]),
@@ -228,7 +228,7 @@ static void summarise(struct output *out, const struct listing *l)
     if (l->e.edges_seen > 0)
         output_line(
             out,
-            "%zu line%s ran (%.1f %%), %s execution%s, %.1f a line: relative numbers, estimated from %s "
+            "%zu line%s ran (%.1f %%), %s execution%s, %.1f per line: relative numbers, estimated from %s "
             "edge%s that we followed",
             n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0,
             thousands(executions).text, plural(executions), n_code ? executions / (double)n_code : 0.0,
@@ -255,7 +255,8 @@ static int report(const struct parsed *args, struct listing *l)
                 thousands((double)a->total[l->profile.main_event]).text,
                 plural((double)a->total[l->profile.main_event]), event);
     if (a->in_all)
-        output_line(out, "%s with what it called, which total %% is of", thousands((double)a->in_all).text);
+        output_line(out, "%s samples with what it called; total %% is a share of these",
+                    thousands((double)a->in_all).text);
     output_set(out, "total", a->in_all ? json_integer((json_int_t)a->in_all) : json_null());
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));

@@ -62,8 +62,8 @@ static void print_notes(struct output *out, const struct sum_tally *t)
     if (t->n_blind)
         output_note(
             out,
-            "No burst saw %u of %u function%s: only the instructions themselves rule causes out there "
-            "(%s)",
+            "No burst saw %u of %u function%s. There only the instructions themselves rule causes out "
+            "(%s).",
             t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
     if (t->n_thin)
         output_note(out,

@@ -57,6 +57,11 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  100 * v->misfit);
         return;
     }
+    if (v->obscure && v->bursts >= 2 && v->named_share < 0.005) {
+        snprintf(text, size, "No cause named: %.0f %% of this function's time has no known cause",
+                 100 * v->first_share);
+        return;
+    }
     if (v->obscure && v->bursts >= 2) {
         snprintf(
             text, size,

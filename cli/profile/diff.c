@@ -79,12 +79,12 @@ static void describe_total(struct output *out, const struct comparison *c, doubl
             "One run on a side: only counting noise is taken into account, not how much runs of one binary "
             "differ. Record both sides several times into the same stores to be sure.");
     else
-        output_note(
-            out,
-            "Total: %+.1f %% a run, %s. These runs would have shown a change of the total by %.1f %% in nine "
-            "cases of ten.",
-            100 * (all->ratio - 1), all->significant ? "a real change" : "not more than runs differ by",
-            100 * all->visible);
+        output_note(out,
+                    "Total: %+.1f %% per run, %s. These runs would have shown a change of the total by %.1f "
+                    "%% in nine "
+                    "cases of ten.",
+                    100 * (all->ratio - 1),
+                    all->significant ? "a real change" : "not more than runs differ by", 100 * all->visible);
 }
 
 /* Exit code of --fail-above: 1 where something real grew by more, 3 where these runs couldn't have shown it. */

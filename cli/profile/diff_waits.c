@@ -110,7 +110,7 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     json_t *sides = json_array();
     bool all = option_given(args, "all") || output_form(out) != OUTPUT_TEXT;
     for (unsigned s = 0; s < 2; s++) {
-        output_line(out, "%c: %s%s%s, %u run%s, %s s of threads' time a run", s ? 'B' : 'A', side[s].store,
+        output_line(out, "%c: %s%s%s, %u run%s, %s s of threads' time per run", s ? 'B' : 'A', side[s].store,
                     side[s].epoch ? " " : "", side[s].epoch ? side[s].epoch : "", c->runs[s],
                     plural(c->runs[s]), figure(c->seconds[s], 3).text);
         json_array_append_new(sides,
@@ -129,14 +129,14 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     if (c->n_others)
         output_note(
             out,
-            "%zu more changed, but wait%s for a CPU that other programs had: no change of this program. "
-            "--all shows %s as \"others\".",
-            c->n_others, c->n_others == 1 ? "s" : "", c->n_others == 1 ? "it" : "them");
+            "%zu other change%s: of waits for a CPU that other programs used, so not of this program. --all "
+            "shows such rows as \"others\".",
+            c->n_others, plural((double)c->n_others));
     if (c->runs[0] < 2 || c->runs[1] < 2)
         output_note(
             out,
-            "One run on a side: how much runs of one binary differ is not known, only the chance of single "
-            "waits is taken into account. Record both sides several times into the same stores to be sure.");
+            "One run on a side: only the chance of single waits is taken into account, not how much runs of "
+            "one binary differ. Record both sides several times into the same stores to be sure.");
     if (!option_given(args, "epoch-b"))
         output_hint(out, "next:", "waits", NULL, "--store", side[1].store, "      (the waits of B)");
     return output_close(out);

@@ -161,7 +161,7 @@ static int start_in_background(struct cs_daemon_start *start)
         waitpid(child, &status, 0);
         return CS_EXIT_FAILED; /* the child has said why */
     }
-    printf("the daemon runs (process %ld); cyclescope daemon status tells how it is\n", (long)child);
+    printf("the daemon runs (process %ld); cyclescope daemon status shows its state\n", (long)child);
     return CS_EXIT_OK;
 }
 

@@ -32,7 +32,7 @@ static const struct shown {
     {"unknown", "samples unknown", "", 1, 0},
     {"unknown_percent", "samples unknown, share", " %", 1, 3},
     {"lost", "samples lost", "", 1, 0},
-    {"chains.complete", "complete call chains", "", 1, 0},
+    {"chains.complete", "call chains, complete", "", 0, 0},
     {"chain_bytes", "unwind tables in the kernel", " MB", 1e-6, 1},
     {"wait_seconds", "waiting time of threads", " s", 1, 0},
     {"waits_kept", "waits kept", "", 1, 0},
@@ -89,6 +89,18 @@ static void put_line(struct output *out, const char *key, const char *value)
                     line->unit);
 }
 
+/* "92.0 % of 786". `rest` has the lines "chains.END N" of the chains that ended early. */
+static void put_chains(struct output *out, const char *complete, const char *rest)
+{
+    char share[64];
+    double whole = strtod(complete, NULL), all = whole;
+    for (const char *line = rest; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, "chains.", 7) == 0 && strchr(line, ' '))
+            all += strtod(strchr(line, ' '), NULL);
+    snprintf(share, sizeof share, "%.1f %% of %.0f", all > 0 ? 100 * whole / all : 0, all);
+    put_line(out, "chains.complete", share);
+}
+
 static json_t *json_value(const char *value, bool is_text)
 {
     char *end;
@@ -113,7 +125,10 @@ int daemon_status_print(const struct parsed *args, char *text)
             continue;
         *value++ = '\0';
         const struct shown *known = find(line);
-        put_line(out, line, value);
+        if (strcmp(line, "chains.complete") == 0)
+            put_chains(out, value, next);
+        else
+            put_line(out, line, value);
         if (strcmp(line, "event") == 0)
             json_array_append_new(events, json_text(value));
         else if (strncmp(line, "unknown.", 8) == 0)

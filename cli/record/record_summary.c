@@ -216,24 +216,28 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
     uint64_t hottest = rows->n ? rows->row[0].samples[p->main_event] : 0;
     if (r->burst)
         cs_burst_statistics(r->burst, &s);
-    char higher[48] = "", bursts[64] = "";
+    const bool budget = r->config->budget > 0;
+    char higher[48] = "", bursts[64] = "", at[64] = "";
     double rate = more_bursts(r, (double)s.bursts);
     if (rate > 0)
         snprintf(higher, sizeof higher, ", or use --burst-rate %.0f", rate);
     if (r->burst)
         snprintf(bursts, sizeof bursts, " and %s burst%s", thousands((double)s.bursts).text,
                  plural((double)s.bursts));
+    if (budget)
+        rate_text(r, sampled->rate_hz, at);
     if (hottest < SAMPLES_FEW)
-        report_line(
-            stderr,
-            "Only %llu sample%s of the hottest function: shares are uncertain. Run longer, or raise -F.",
-            (unsigned long long)hottest, plural((double)hottest));
+        report_line(stderr,
+                    "Only %llu sample%s of the hottest function%s: shares are uncertain. Run longer, or %s.",
+                    (unsigned long long)hottest, plural((double)hottest), at,
+                    budget ? "allow a larger --budget" : "raise -F");
     else if (r->burst && s.bursts < BURSTS_FEW)
         report_line(stderr, "Only %llu burst%s: calc may not find the cause. Run longer%s.",
                     (unsigned long long)s.bursts, plural((double)s.bursts), higher);
     else
-        report_line(stderr, "Evidence: %s samples%s; %s lost%s.", thousands((double)sampled->delivered).text,
-                    bursts, sampled->lost ? thousands((double)sampled->lost).text : "none",
+        report_line(stderr, "Evidence: %s samples%s%s; %s lost%s.",
+                    thousands((double)sampled->delivered).text, at, bursts,
+                    sampled->lost ? thousands((double)sampled->lost).text : "none",
                     r->verbose ? "" : " (-v shows more)");
 }
 
@@ -251,9 +255,9 @@ static bool say_profile(const struct recorded *r, const struct cs_sampler_statis
     if (profile_sum_top(&p, BY_PROCEDURE, PROCEDURES_SHOWN, &rows, &ignored) == 0) {
         say_hottest(r, &p, &rows);
         say_line(&p, &rows);
-        say_evidence(r, &p, &rows, s);
         if (r->verbose)
             say_others(r, &p, &rows);
+        say_evidence(r, &p, &rows, s);
         profile_rows_fini(&rows);
     }
     profile_close(&p);

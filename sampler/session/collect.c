@@ -181,9 +181,10 @@ static void make_up_for_lost(struct cs_sampler *s, enum cs_driver_drain how, uin
     a->sideband_lost_seen = lost;
     if (!is_to_be_told(lost, a->sideband_lost_told, &a->sideband_told_ns, how))
         return;
-    cs_session_remark(&s->config,
-                      "%llu records of processes and mappings were lost: some samples may stay unplaced",
-                      (unsigned long long)(lost - a->sideband_lost_told));
+    cs_session_remark(
+        &s->config,
+        "%llu records of processes and mappings were lost: samples of those processes may be unknown",
+        (unsigned long long)(lost - a->sideband_lost_told));
     a->sideband_lost_told = lost;
 }
 
