@@ -2,6 +2,7 @@
 #include "analysis/waits/wait_groups.h"
 
 #include "analysis/waits/wait_bases.h"
+#include "analysis/waits/wait_peers.h"
 #include "analysis/waits/wait_rounds.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
@@ -38,6 +39,7 @@ struct gathering {
     CS_ARRAY(struct tally) tallies;
     CS_ARRAY(struct cs_wait_meanwhile) meanwhile;
     struct cs_wait_servers servers;
+    struct cs_wait_peers peers;
     struct cs_error *err;
 };
 
@@ -214,6 +216,11 @@ static struct named of_name(struct gathering *g, const char *name)
     return n >= 0 && (size_t)n < g->named.n ? g->named.at[n] : (struct named){0};
 }
 
+static uint64_t time_of(void *gathering, const char *name)
+{
+    return of_name(gathering, name).all_ns;
+}
+
 static bool hardly_runs(const struct named *n)
 {
     return n->on_ns < n->all_ns / 50;
@@ -258,6 +265,16 @@ static void add_facts(struct gathering *g, struct cs_wait_group *group, const ui
         (void)group_at(g, row[CS_WAITS_CONTEXT], (size_t)(group - g->groups->at));
 }
 
+static int add_peers(struct gathering *g, size_t group, const uint64_t *row, const char *thread,
+                     const char *waker)
+{
+    const struct cs_wait_groups *w = g->groups;
+    struct cs_wait_peer_name who = {.name = thread}, by = {.name = waker};
+    (void)cs_wait_root(&w->waits, cs_calls_node(&w->waits, row[CS_WAITS_CONTEXT]), &who.first);
+    (void)cs_wait_root(&w->wakers, cs_calls_node(&w->wakers, row[CS_WAITS_WAKER_CONTEXT]), &by.first);
+    return cs_wait_peers_note(&g->peers, &w->at[group], group, who, by, row[CS_WAITS_NS]);
+}
+
 static int add_length(struct cs_wait_group *group, const uint64_t *row)
 {
     if (!row[CS_WAITS_COUNT])
@@ -298,6 +315,7 @@ static int take_waits(struct gathering *g, struct cs_table *table)
             group->longest_ns = row[CS_WAITS_LONGEST];
         group->bins[row[CS_WAITS_LOG2] & (CS_WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
         if (add_length(group, row) < 0 ||
+            add_peers(g, (size_t)n, row, cs_table_string(table, row[CS_WAITS_THREAD]), waker) < 0 ||
             cs_wait_servers_note(&g->servers, group, (size_t)n,
                                  cs_calls_node(&g->groups->waits, row[CS_WAITS_CONTEXT]),
                                  row[CS_WAITS_NS]) < 0)
@@ -476,6 +494,7 @@ static int read_groups(struct gathering *gathering)
 {
     struct cs_wait_groups *w = gathering->groups;
     cs_wait_servers_tell(&gathering->servers, w);
+    cs_wait_peers_tell(&gathering->peers, w, time_of, gathering);
     if (cs_wait_rounds(w, gathering->meanwhile.at, gathering->meanwhile.n) < 0 || join_parts(gathering) < 0)
         return -ENOMEM;
     name_tops(gathering);
@@ -554,6 +573,7 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     cs_array_free(&g.tallies);
     cs_array_free(&g.meanwhile);
     cs_wait_servers_fini(&g.servers);
+    cs_wait_peers_fini(&g.peers);
     if (rc == 0 && !w->n_totals)
         rc = no_waits(store, wanted->label, err);
     if (rc < 0)

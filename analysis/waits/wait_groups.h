@@ -7,6 +7,7 @@
  *   wait_place    where a wait was, and what it is called
  *   wait_reading  whether it is a wait, or idleness
  *   wait_bases    totals of several kinds, divided
+ *   wait_peers    who waits at a place and ends waits there
  *   wait_rounds   readings of rows that depend on one another
  *   time_lines    what each thread did over time
  *   wall          threads' time on and off the CPU, by function

@@ -67,8 +67,9 @@ enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_f
         return CS_WAIT_IS_EITHER;
     if ((strcmp(kind, "child") == 0 || strcmp(kind, "join") == 0) && is_most(f->no_end_ns, f))
         return CS_WAIT_IS_EITHER;
+    const bool like_lock = is_most(f->handed_ns, f) && is_most(f->working_ns, f);
     if (cs_wait_is_for_work(kind) && !is_most(f->first_thread_ns, f) && !is_most(f->serving_ns, f) &&
-        !blocks && (is_most(f->resting_ns, f) || !is_most(f->by_busy_ns + f->by_idle_ns, f)))
+        !blocks && ((is_most(f->resting_ns, f) && !like_lock) || !is_most(f->by_busy_ns + f->by_idle_ns, f)))
         return CS_WAIT_IS_EITHER;
     return CS_WAIT_IS_WAIT;
 }

@@ -28,6 +28,8 @@ struct cs_wait_facts { /* of waits of one kind and place, in ns */
     uint64_t timer_ns;        /* of a thread that only waits for time */
     uint64_t pool_ns;         /* of a run-time library's thread that has no work */
     uint64_t serving_ns;      /* with a client's request under way */
+    uint64_t handed_ns;       /* ended by threads that wait there, too */
+    uint64_t working_ns;      /* of threads that wait within their work elsewhere */
     bool timed_out;           /* nobody ended them */
     uint64_t blocks_ns;       /* meanwhile others waited for it */
     uint64_t keeps_ns;        /* of that, not for its end: for what it held or was to hand on */

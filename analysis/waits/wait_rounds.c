@@ -84,6 +84,8 @@ static void add_facts(struct cs_wait_facts *f, const struct cs_wait_facts *of)
     f->timer_ns += of->timer_ns;
     f->pool_ns += of->pool_ns;
     f->serving_ns += of->serving_ns;
+    f->handed_ns += of->handed_ns;
+    f->working_ns += of->working_ns;
     f->blocks_ns += of->blocks_ns;
     f->keeps_ns += of->keeps_ns;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a descriptor makes of a wait, and what is idleness: each case is one that docs/waits.md states ("Wait or idle"). */
+#include "analysis/waits/wait_peers.h"
 #include "analysis/waits/wait_reading.h"
 #include "analysis/waits/wait_rounds.h"
 #include "sampler/waits/reasons.h"
@@ -187,6 +188,36 @@ static void who_is_kept_waiting_comes_before_the_sleep_that_keeps_it(void **stat
     assert_int_equal((int)cs_wait_own_ns("child", &lock), 0);
 }
 
+static uint64_t a_second(void *context, const char *name)
+{
+    (void)context, (void)name;
+    return 1000;
+}
+
+/* `by` ends the waits of `worker`, who waits for files meanwhile if it `works`. */
+static enum cs_wait_reading read_condition(const char *by, bool works)
+{
+    struct cs_wait_group at[] = {
+        {.kind = "condition", .facts = {.ns = 600, .resting_ns = 600, .by_busy_ns = 600}}, {.kind = "file"}};
+    struct cs_wait_groups groups = {.at = at, .n = 2};
+    struct cs_wait_peers peers = {0};
+    const struct cs_wait_peer_name worker = {.name = "worker"}, nobody = {.name = ""};
+    assert_int_equal(
+        cs_wait_peers_note(&peers, &at[0], 0, worker, (struct cs_wait_peer_name){.name = by}, 600), 0);
+    assert_int_equal(cs_wait_peers_note(&peers, &at[1], 1, worker, nobody, works ? 300 : 3), 0);
+    cs_wait_peers_tell(&peers, &groups, a_second, NULL);
+    cs_wait_peers_fini(&peers);
+    return cs_wait_reading_of("condition", &at[0].facts);
+}
+
+static void what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work(void **state)
+{
+    (void)state;
+    assert_int_equal(read_condition("worker", true), CS_WAIT_IS_WAIT);
+    assert_int_equal(read_condition("main", true), CS_WAIT_IS_EITHER);
+    assert_int_equal(read_condition("worker", false), CS_WAIT_IS_EITHER); /* it does nothing else */
+}
+
 static void a_condition_with_a_request_under_way_is_a_wait(void **state)
 {
     (void)state;
@@ -251,6 +282,7 @@ int main(void)
         cmocka_unit_test(flock_and_fcntl_lock_files_and_a_futex_does_not),
         cmocka_unit_test(who_is_kept_waiting_comes_before_the_sleep_that_keeps_it),
         cmocka_unit_test(a_condition_with_a_request_under_way_is_a_wait),
+        cmocka_unit_test(what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work),
         cmocka_unit_test(a_timer_that_only_an_idle_pool_waits_for_is_idle),
         cmocka_unit_test(a_first_thread_that_sleeps_while_others_wait_may_look_on),
     };
