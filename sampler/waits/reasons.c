@@ -226,7 +226,7 @@ static unsigned refined_of(const struct cs_wait_record *r, uint64_t tick_ns)
     case CS_WAIT_SERVES:
         return hands_on(r->call) ? CS_WAIT_FOR_SOCKET : CS_WAIT_FOR_CLIENT;
     case CS_WAIT_PAIR:
-        if (r->reason == CS_WAIT_POLL && r->waker_kind == CS_WAKER_NO_END) /* nothing tells yet */
+        if (r->reason == CS_WAIT_POLL && r->waker_kind == CS_WAKER_NO_END && !serves) /* nothing tells yet */
             return CS_WAIT_PLAIN;
         return serves || r->waker_kind == CS_WAKER_INTERRUPT
                    ? CS_WAIT_FOR_EVENTS

@@ -72,6 +72,9 @@ static void two_sockets_without_a_name_are_a_wait_once_somebody_answered(void **
     assert_string_equal(name_of(r), "poll:socket");
     r.waker_kind = CS_WAKER_NO_END;
     assert_string_equal(name_of(r), "poll");
+    r.classes |= 1U << CS_WAIT_LISTENS; /* beside a port that it serves: its parent's orders */
+    assert_string_equal(name_of(r), "poll:events");
+    r = polled(CS_WAIT_PAIR, 0);
     r.waker_kind = CS_WAKER_INTERRUPT;
     assert_string_equal(name_of(r), "poll:events");
 }
