@@ -75,8 +75,9 @@ static void add_running(struct path_builder *b, const struct path_amount *a, dou
     const struct cs_calls *wakers = &b->waits->wakers;
     uint32_t node = cs_calls_node(wakers, a->context), top = around(b, node, a->ns);
     bool first;
-    (void)cs_wait_root(wakers, node, &first);
+    const struct cs_call_function *root = cs_wait_root(wakers, node, &first);
     struct path_who who = path_who_is(b, a->holder, first);
+    who.any |= !root && !first; /* the end of a process has a short chain, or none */
     double of = ran(b, top, &who);
     if (of > 0)
         share_out(b, top, &who, ns, of);
@@ -200,7 +201,8 @@ static bool times_of(struct path_builder *b, const char *name, struct path_who *
     if (!one)
         return false;
     *who = path_who_is(b, one->name, name ? !others : one->tid == one->pid);
-    who->any |= !one->tid; /* the daemon's: all threads of that name */
+    b->sums_threads = !one->tid; /* the daemon's: all threads of that name */
+    who->any |= b->sums_threads;
     b->path->thread = one->name;
     for (size_t i = 0; i < w->n_threads; i++) {
         const struct cs_waiting_thread *o = &w->threads[i];
@@ -271,6 +273,7 @@ static int make(struct path_builder *b, const char *thread)
     add_waits(b, &who, ALL_BUT_QUEUE, rest > 0 ? rest : 0, &unknown);
     divide_unknown(b, &unknown);
     unknown_fini(&unknown);
+    path_bound_savings(b);
     return b->failed ? cs_fail(b->err, ENOMEM, "out of memory for the critical path") : 0;
 }
 
@@ -286,6 +289,8 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
     cs_dictionary_fini(&b.rows);
     cs_dictionary_fini(&b.functions);
     cs_array_free(&b.added);
+    cs_array_free(&b.first_part);
+    cs_array_free(&b.part);
     cs_dictionary_fini(&b.kinds);
     cs_dictionary_fini(&b.amounts);
     cs_dictionary_fini(&b.blamed);

@@ -55,8 +55,26 @@ size_t path_row_of(struct path_builder *b, const char *what, const struct cs_cal
     return n < 0 ? 0 : (size_t)n;
 }
 
-/* Once for each piece, however often it recurs. */
-static void add_to_function(struct path_builder *b, const struct cs_call_function *f, double ns)
+static void add_to_part(struct path_builder *b, size_t function, const char *thread, double ns)
+{
+    int64_t *first = &b->first_part.at[function], i = *first;
+    while (i >= 0 && strcmp(b->part.at[i].thread, thread) != 0)
+        i = b->part.at[i].next;
+    if (i < 0) {
+        struct path_part *more = cs_array_add(&b->part);
+        if (!more) {
+            b->failed = true;
+            return;
+        }
+        *more = (struct path_part){.thread = thread, .next = *first};
+        i = *first = (int64_t)b->part.n - 1;
+    }
+    b->part.at[i].ns += ns;
+}
+
+/* Once for each piece, however often it recurs. `thread`: that ran; NULL: it waited. */
+static void add_to_function(struct path_builder *b, const struct cs_call_function *f, const char *thread,
+                            double ns)
 {
     struct cs_critical_path *p = b->path;
     char key[KEY_MAX];
@@ -64,28 +82,36 @@ static void add_to_function(struct path_builder *b, const struct cs_call_functio
     int64_t n = number_of(b, &b->functions, key);
     if (n >= 0 && (size_t)n == p->n_functions) {
         uint32_t *more = cs_array_add(&b->added);
-        if (!more || cs_array_room(p->functions, p->n_functions, p->functions_capacity) < 0)
+        int64_t *part = cs_array_add(&b->first_part);
+        if (part)
+            *part = -1;
+        if (!more || !part || cs_array_room(p->functions, p->n_functions, p->functions_capacity) < 0)
             n = -1;
         else
-            p->functions[p->n_functions++] = (struct cs_path_function){f, 0};
+            p->functions[p->n_functions++] = (struct cs_path_function){.function = f};
     }
     if (n < 0 || (size_t)n >= p->n_functions) {
         b->failed = true;
         return;
     }
-    if (b->added.at[n] != b->pieces)
+    if (b->added.at[n] != b->pieces) {
         p->functions[n].ns += ns;
+        if (thread)
+            add_to_part(b, (size_t)n, thread, ns);
+    }
     b->added.at[n] = b->pieces;
 }
 
 void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, uint32_t node, double ns)
 {
-    if (row < b->path->n)
+    const struct cs_path_row *of = row < b->path->n ? &b->path->rows[row] : NULL;
+    const char *thread = of && strcmp(of->what, "running") == 0 ? of->thread : NULL;
+    if (of)
         b->path->rows[row].ns += ns;
     b->pieces++;
     for (; node && !b->failed; node = cs_contexts_at(calls->tree, node)->parent)
         if (cs_wait_is_own(cs_calls_function(calls, node)))
-            add_to_function(b, cs_calls_function(calls, node), ns);
+            add_to_function(b, cs_calls_function(calls, node), thread, ns);
 }
 
 /* ---- who ---- */
@@ -122,8 +148,8 @@ bool path_began_as(const struct path_builder *b, const struct path_who *who, uin
 {
     bool first, known = false, others = false;
     const struct cs_call_function *root = cs_wait_root(b->running, node, &first);
-    if (!who->any && (who->first || first))
-        return who->first && first;
+    if (!who->any && who->first != first)
+        return false;
     for (size_t i = 0; i < b->kind.n; i++) {
         const struct path_kind *k = &b->kind.at[i];
         bool same = k->root && k->first == first && path_is_same(k->root, root), mine = path_is_of(k, who);

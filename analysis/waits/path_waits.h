@@ -47,6 +47,12 @@ struct path_blamed { /* a wait: context, reason, object */
     double ns;
 };
 
+struct path_part { /* of a function: where it ran, or what it called */
+    const char *thread;
+    double ns;
+    int64_t next; /* of the same function; -1: none */
+};
+
 struct path_builder {
     struct cs_critical_path *path;
     const struct cs_wait_groups *waits;
@@ -55,12 +61,15 @@ struct path_builder {
     struct cs_dictionary rows, functions, kinds, amounts, blamed, texts;
     CS_ARRAY(uint32_t) added; /* by function: to the piece at hand */
     uint32_t pieces;
+    CS_ARRAY(int64_t) first_part; /* by function */
+    CS_ARRAY(struct path_part) part;
     CS_ARRAY(struct path_kind) kind;
     CS_ARRAY(struct path_amount) amount;
     CS_ARRAY(struct path_blame) blame;
     CS_ARRAY(struct path_blamed) wait;
-    bool tells_first; /* chains of samples tell a process's first thread */
-    bool failed;      /* memory was short */
+    bool sums_threads; /* times are of all threads of a name, as the daemon's */
+    bool tells_first;  /* chains of samples tell a process's first thread */
+    bool failed;       /* memory was short */
     struct cs_error *err;
 };
 
@@ -72,6 +81,9 @@ size_t path_row_of(struct path_builder *b, const char *what, const struct cs_cal
                    const char *thread);
 /* A piece of the path, whose chain ends at `node`; 0: it has none. */
 void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, uint32_t node, double ns);
+
+/* Sets what half of each function saves. */
+void path_bound_savings(struct path_builder *b);
 
 bool path_is_same(const struct cs_call_function *a, const struct cs_call_function *b);
 bool path_is_of(const struct path_kind *k, const struct path_who *who);

@@ -13,6 +13,7 @@
  *   wall          threads' time on and off the CPU, by function
  *   wait_changes  two sides of runs compared
  *   path_waits    what threads of each kind waited for, for the next
+ *   path_bound    what a function's half can save, for the next
  *   critical_path  what a thread's time was really spent on, through the threads that it waited for
  */
 #ifndef CS_ANALYSIS_WAITS_WAIT_GROUPS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who waits at a place, and who ends waits there. Where they are the same threads, something goes from one to the next, as a
- * lock does. Threads that only wait for work are ended by others. */
+/* Threads that wait at a place, and threads that end waits there. Where they are the same, something goes from one to the
+ * next, as a lock does. Waits for work are ended by others. */
 #ifndef CS_ANALYSIS_WAITS_WAIT_PEERS_H
 #define CS_ANALYSIS_WAITS_WAIT_PEERS_H
 

@@ -53,7 +53,7 @@ static void put_functions(struct output *out, const struct parsed *args, const s
         double percent = path->all_ns > 0 ? 100 * f->ns / path->all_ns : (double)NAN;
         table_number(table, f->ns * 1e-9);
         table_number(table, percent);
-        table_number(table, percent / 2);
+        table_number(table, path->all_ns > 0 ? 100 * f->saves_ns / path->all_ns : (double)NAN);
         table_text(table, f->function->brief);
         table_text(table, f->function->image->path);
         table_text(table, image_name(f->function->image));
@@ -86,8 +86,8 @@ static int report(const struct parsed *args, const struct chains *running, const
     output_note(
         out,
         "Where the thread waited for another thread, the tables show what that other thread did. Half saves: "
-        "by how much the thread would be faster if this took half its time. It is an estimate: another wait "
-        "may then take longer.");
+        "by how much the thread would be faster if this took half its time. It is an estimate: no run is "
+        "shorter than its busiest thread computes, and another wait may then take longer.");
     output_next(out, args, "next:", "timeline", NULL, "      (what threads did over time)");
     cs_critical_path_fini(&path);
     return output_close(out);
