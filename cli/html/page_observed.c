@@ -163,7 +163,7 @@ int page_compare(json_t *page, const char *store, const char *other, struct cs_e
     struct comparison c = {.least = COMPARISON_LEAST_BY_RUNS};
     int rc = runs_add(&runs, store, NULL, NULL, BY_PROCEDURE, err);
     rc = rc < 0 ? rc : runs_add(&runs, other, NULL, NULL, BY_PROCEDURE, err);
-    if (rc == 0 && runs_compare(&runs, &c) < 0)
+    if (rc == 0 && (runs_join_renamed(&runs) < 0 || runs_compare(&runs, &c) < 0))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu rows", runs.n_rows);
     if (rc == 0) {
         double scale = c.time && strcmp(runs.unit, "ns") == 0 ? 1e-9 : 1;

@@ -195,7 +195,7 @@ static int run(const struct parsed *args)
                       by, &err);
     if (rc < 0)
         rc = failed(&err);
-    else if (runs_compare(&runs, &c) < 0)
+    else if (runs_join_renamed(&runs) < 0 || runs_compare(&runs, &c) < 0)
         rc = failed_with("out of memory for %zu rows", runs.n_rows);
     else
         rc = report(args, &runs, &c);
@@ -230,8 +230,9 @@ const struct command command_diff = {
     "[A B]",
     "two profiles of the same program: what changed, and what is only noise",
     "Without operands it compares the last two recordings of the store. A and B are stores; every recording "
-    "in them is a run. Functions match by image name and symbol, also across rebuilt binaries. Costs are "
-    "per run, in seconds or cycles.\n"
+    "in them is a run. Functions match by image name and symbol, also across rebuilt binaries. If the "
+    "program's "
+    "file has another name in B, it is found by its functions. Costs are per run, in seconds or cycles.\n"
     "\n"
     "A change is real if its false discovery rate is below 1 % and it is larger than --least-change. The "
     "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "

@@ -172,6 +172,59 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
     return rc;
 }
 
+/* Samples of the rows of `set` in [from, to). */
+static double samples_of(const struct runs *runs, size_t from, size_t to, unsigned set)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++)
+        for (size_t r = 0; r < runs->n_runs; r++)
+            sum += runs->run[r].set == set ? runs->row[i].samples[r] : 0;
+    return sum;
+}
+
+static bool share_a_function(const struct runs *runs, const size_t a[2], const size_t b[2])
+{
+    for (size_t i = a[0], k = b[0]; i < a[1] && k < b[1];) {
+        const char *name = runs->row[i].name;
+        int order = compare_text(name, runs->row[k].name);
+        if (order == 0 && name && !made_up(name))
+            return true;
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return false;
+}
+
+int runs_join_renamed(struct runs *runs)
+{
+    size_t only[2][2] = {{0}}; /* from and to, by set */
+    double most[2] = {0};
+    for (size_t from = 0, to; from < runs->n_rows; from = to) {
+        const char *image = runs->row[from].image;
+        for (to = from + 1; to < runs->n_rows && compare_text(runs->row[to].image, image) == 0; to++)
+            ;
+        const double in[2] = {samples_of(runs, from, to, 0), samples_of(runs, from, to, 1)};
+        for (unsigned set = 0; image && *image != '[' && set < 2; set++)
+            if (in[set] > most[set] && in[!set] <= 0) {
+                most[set] = in[set];
+                only[set][0] = from;
+                only[set][1] = to;
+            }
+    }
+    if (most[0] <= 0 || most[1] <= 0 || !share_a_function(runs, only[0], only[1]))
+        return 0;
+    char *both;
+    if (asprintf(&both, "%s, %s", runs->row[only[0][0]].image, runs->row[only[1][0]].image) < 0)
+        return -ENOMEM;
+    for (unsigned set = 0; set < 2; set++)
+        for (size_t i = only[set][0]; i < only[set][1]; i++) {
+            free(runs->row[i].image);
+            runs->row[i].image = copy(both);
+        }
+    free(both);
+    return fold(runs) < 0 ? -ENOMEM : 1;
+}
+
 void runs_fini(struct runs *runs)
 {
     for (size_t i = 0; i < runs->n_rows; i++)

@@ -35,6 +35,10 @@ struct runs {
 /* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */
 int runs_add(struct runs *runs, const char *store, const char *epoch, const char *event, enum profile_by by,
              struct cs_error *err);
+/* Two sets of one program whose file has another name in each ("app-1.2", "app-1.3"): the image with the most samples that only the
+ * first set has, and the one that only the second has, become "app-1.2, app-1.3" if they have a function in common. 1 if so, 0 if
+ * not, or -ENOMEM. */
+int runs_join_renamed(struct runs *runs);
 void runs_fini(struct runs *runs);
 
 #endif

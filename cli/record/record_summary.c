@@ -231,6 +231,8 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
                     "Only %llu sample%s of the hottest function%s: shares are uncertain. Run longer, or %s.",
                     (unsigned long long)hottest, plural((double)hottest), at,
                     budget ? "allow a larger --budget" : "raise -F");
+    else if (r->burst && !s.bursts)
+        report_line(stderr, "No bursts, for the reasons below: calc may not find the cause.");
     else if (r->burst && s.bursts < BURSTS_FEW)
         report_line(stderr, "Only %llu burst%s: calc may not find the cause. Run longer%s.",
                     (unsigned long long)s.bursts, plural((double)s.bursts), higher);

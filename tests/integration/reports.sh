@@ -103,10 +103,10 @@ d=json.load(sys.stdin); assert d["significant"] == 0, d' || fail "diff of identi
 "$CYCLESCOPE" diff "$tmp/a" "$tmp/c" --json | python3 -c 'import json,sys
 d=json.load(sys.stdin); s=[r for r in d["rows"] if r["significant"] == "yes"]
 assert [r["procedure"] for r in s] == ["wobbly"] and 1.6 < s[0]["ratio"] < 2.5, s' || fail "diff of changed runs"
-# A rebuilt binary still compares by symbol.
+# A rebuilt binary still compares by symbol, also if its file has another name.
 sed 's/uint64_t slice = 200000/uint64_t slice = 200001/' tests/programs/procedures.c >"$tmp/procedures.c"
-gcc -O2 -g -o "$tmp/procedures" "$tmp/procedures.c"
-for i in 1 2 3; do P=$tmp/procedures run "$tmp/d" 100 80 80 100 60 120 50; done
+gcc -O2 -g -o "$tmp/procedures-2" "$tmp/procedures.c"
+for i in 1 2 3; do P=$tmp/procedures-2 run "$tmp/d" 100 80 80 100 60 120 50; done
 "$CYCLESCOPE" diff "$tmp/a" "$tmp/d" --json | python3 -c 'import json,sys
 d=json.load(sys.stdin); s=[r["procedure"] for r in d["rows"] if r["significant"] == "yes"]
 assert s == ["wobbly"], s' || fail "diff of a rebuilt binary"
