@@ -12,5 +12,6 @@ endif
 
 # The target that knows the truth is needed by tests and benchmarks.
 programs.steps.libs := $(BUILD)/libcyclescope.a
-$(BUILD)/tests/programs/steps: | $(BUILD)/libcyclescope.a
+programs.paced.libs := $(BUILD)/libcyclescope.a
+$(BUILD)/tests/programs/steps $(BUILD)/tests/programs/paced: | $(BUILD)/libcyclescope.a
 $(BUILD)/bench/observer-truth: | $(BUILD)/tests/programs/steps

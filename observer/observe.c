@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The coordinator: joins placement, target, signals and a loop variant; runs the loop on its own thread. */
+#include "observer/effect.h"
 #include "observer/observation.h"
 #include "observer/sample/rule.h"
 #include "observer/source/clock.h"
@@ -233,7 +234,8 @@ static void run_loop(struct cs_observation *o)
     bool told[CS_COUNTERS_MAX] = {false};
     for (unsigned e = 0; e < o->options.n_events; e++)
         told[e] = cs_events_own(o->events, e, &before[e]);
-    o->run(&o->loop);
+    cs_effect_run(o);
+    cs_sink_total(o->seen.sink);
     for (unsigned e = 0; e < o->options.n_events; e++) {
         told[e] = told[e] && cs_events_own(o->events, e, &after);
         o->seen.own_rate[e] =

@@ -6,6 +6,7 @@
  *   observe        one run: place, start or attach, sample, end
  *   connect        joins a run to signals, events and threads
  *   observation    what these two share
+ *   effect         how much it slows the program
  *   waited         what a report says of the time in which the target waited
  *   choose         which signals a run reads, and from which thread's line
  *
@@ -72,6 +73,7 @@ struct cs_observe_options {
     int (*locate)(void *arg, pid_t pid, struct cs_observe_variable *variable, struct cs_error *err);
     const char *ratios[CS_RATIOS_MAX]; /* asked for beside IPC (sample/ratio.h) */
     unsigned n_ratios;
+    bool look_away;                /* for a millisecond in ten, to measure how much the program is slowed */
     bool observer_effect;          /* count the observer's own share of each event too */
     pid_t thread;                  /* observe this thread only; 0 = choose or follow */
     enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
@@ -97,6 +99,18 @@ struct cs_observe_options {
     void *arg; /* of all these */
 };
 
+/* How much the observer slows the program, or why that isn't known. */
+enum cs_effect_known {
+    CS_EFFECT_NOT_ASKED,
+    CS_EFFECT_MEASURED,
+    CS_EFFECT_LOGGED,     /* a log would have gaps */
+    CS_EFFECT_SLEEPS,     /* the observer sleeps between its samples */
+    CS_EFFECT_NO_COUNTER, /* nothing counts the program's progress */
+    CS_EFFECT_NO_GROWTH,  /* its counters stood still or fell, or threads came and went */
+    CS_EFFECT_TOO_SHORT,
+    CS_EFFECT_UNSTEADY, /* too large an error */
+};
+
 struct cs_observed {
     struct cs_placement placement;
     double cycles_per_second;
@@ -117,6 +131,16 @@ struct cs_observed {
     double waited; /* of the time that the target wanted a CPU, the share that it waited for one */
     /* Of an event of the core that is read here, the observer's own part in 1 TSC cycle; negative: not separable. */
     double own_rate[CS_COUNTERS_MAX];
+    struct {
+        enum cs_effect_known known;
+        uint64_t away_cycles;
+        unsigned n;
+        struct cs_effect_by {
+            char counter[CS_SIGNAL_NAME_MAX];
+            uint64_t pairs;       /* looks away */
+            double slower, error; /* 0.04: the program takes 4 % longer while it is looked at */
+        } by[CS_COUNTERS_MAX];
+    } effect;
     bool timed_each;           /* the clock was read for each sample (not in the tag-only loop) */
     struct cs_sink *sink;      /* complete after cs_observe_run */
     struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */

@@ -202,6 +202,43 @@ static void print_own_share(struct output *out, const struct cs_observed *seen, 
     }
 }
 
+/* How much longer the program takes while it is looked at. */
+static void print_effect(struct output *out, const struct cs_observed *seen)
+{
+    static const char *const unknown[] = {
+        [CS_EFFECT_LOGGED] = "a log would have gaps: observe once without --log",
+        [CS_EFFECT_SLEEPS] = "the observer sleeps between its samples",
+        [CS_EFFECT_NO_COUNTER] = "the program publishes no counter of its progress",
+        [CS_EFFECT_NO_GROWTH] = "no counter of the program grew steadily, or its threads came and went",
+        [CS_EFFECT_TOO_SHORT] = "the run was too short",
+        [CS_EFFECT_UNSTEADY] = "the program's counters grow too unevenly for this short a run",
+    };
+    output_set(out, "slows_program", json_null());
+    if (seen->effect.known == CS_EFFECT_NOT_ASKED)
+        return;
+    if (seen->effect.known != CS_EFFECT_MEASURED) {
+        output_line(out, "how much the observer slows the program isn't known: %s",
+                    unknown[seen->effect.known]);
+        output_set(out, "slows_program_unknown", json_text(unknown[seen->effect.known]));
+        return;
+    }
+    json_t *list = json_array();
+    for (unsigned i = 0; i < seen->effect.n; i++) {
+        const struct cs_effect_by *by = &seen->effect.by[i];
+        const double percent = 100 * by->slower, error = 100 * by->error;
+        char text[48];
+        output_line(out,
+                    "the observer slows the program by %.*f ± %s %% (by the growth of %s while it looked "
+                    "away, %" PRIu64 " times)",
+                    error < 1, percent, figures(error, 1, text), by->counter, by->pairs);
+        json_array_append_new(list,
+                              json_pack("{s:o, s:f, s:f, s:I}", "counter", json_text(by->counter), "percent",
+                                        percent, "error", error, "looks_away", (json_int_t)by->pairs));
+    }
+    output_set(out, "slows_program", list);
+    output_set(out, "looked_away_cycles", json_integer((json_int_t)seen->effect.away_cycles));
+}
+
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
                        uint64_t top, const char *log, const char *store)
 {
@@ -225,6 +262,7 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
                              "relation", p->relation);
     output_set(out, "cpus", cpus);
+    print_effect(out, seen);
     if (log) {
         output_line(out, "%s sample%s in %s", thousands((double)seen->logged).text,
                     plural((double)seen->logged), log);
@@ -261,6 +299,7 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
     int rc = events ? observe_events(events, options, events_buffer) : CS_EXIT_OK;
     if (rc)
         return rc;
+    options->look_away = !option_given(args, "no-look-away");
     options->observer_effect = option_given(args, "observer-effect");
     if (options->observer_effect && !options->n_events)
         return usage_error("--observer-effect counts the observer's own share of events: give -e EVENT");
@@ -371,6 +410,8 @@ static const struct option_entry options[] = {
     {"smt", 0, NULL, "observe from the same core's other hardware thread"},
     {"no-follow", 0, NULL,
      "read the signals of one thread all the time, even when it isn't running (faster, needs no privilege)"},
+    {"no-look-away", 0, NULL,
+     "don't look away for a millisecond in ten, which measures how much the observer slows the program"},
     {"wait", 0, "SECONDS", "how long to wait for the program's signals (10)"},
     {"band", 0, "PERCENT",
      "keep an interval only if both its readings took the same time within PERCENT (1; not applied to "
@@ -395,6 +436,10 @@ const struct command command_observe = {
     "\n"
     "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
     "same time (double-time-error filtering). The dropped intervals are counted by cause.\n"
+    "\n"
+    "For a millisecond in ten the observer looks away and compares: the summary reports how much it slows "
+    "the "
+    "program. That needs a counter that grows with the program's work.\n"
     "\n"
     "Events may carry :t, which counts the whole core from its other thread. Separate their names by commas, "
     "or repeat -e. Without --store and --log the results are only printed.",

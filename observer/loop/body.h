@@ -145,8 +145,6 @@ CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_softw
         from = to;
     }
     /* The last interval is never added: it holds the end of the run. */
-    if (!log)
-        cs_sink_total(sink);
 }
 
 #endif

@@ -63,5 +63,4 @@ void cs_loop_read(struct cs_loop *l)
         cs_sink_probe(l->sink, k.tags, &from, &to);
         cs_sink_add(l->sink, k.tags, k.software, k.hardware, k.follow, &from, &to);
     }
-    cs_sink_total(l->sink);
 }

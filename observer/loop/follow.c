@@ -39,6 +39,7 @@ bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id)
     }
     for (unsigned c = 0; c < f->n_software; c++)
         l->software[c] = f->software[c].fixed ? f->software[c].fixed : line + f->software[c].word;
-    f->switches++;
+    f->switches += f->last != thread_id;
+    f->last = thread_id;
     return descheduled;
 }

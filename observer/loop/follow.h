@@ -38,6 +38,7 @@ struct cs_follow {
     struct {
         uint32_t tid, line;
     } cache[CS_FOLLOW_CACHE];
+    uint64_t last;               /* thread_id */
     uint64_t switches, lineless; /* seen by the loop; to threads of the target that publish nothing */
 };
 

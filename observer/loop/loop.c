@@ -38,8 +38,9 @@ void cs_loop_tag_only(struct cs_loop *l)
     struct cs_sink *s = l->sink;
     uint64_t tag = *line, since = cs_clock(), now, seen, value;
     struct cs_tag_row *row = cs_tags_find(s->tags[0], tag);
-    row->visits++;
-    s->first = since;
+    row->visits += row != s->current[0];
+    if (!s->first)
+        s->first = since;
     while (!__atomic_load_n(&l->stop, __ATOMIC_RELAXED)) {
         for (seen = 0; seen < BLOCK; seen += 8) {
 #define STEP(n)                                                                                              \
@@ -62,6 +63,7 @@ void cs_loop_tag_only(struct cs_loop *l)
         row = cs_tags_near(s->tags[0], tag);
         row->visits++;
     }
+    s->current[0] = row;
     s->last = since;
 }
 

@@ -49,6 +49,10 @@ struct cs_loop {
     char apart[124];
 };
 
+/* `stop`: the loop ends, and will go on with the same sink. */
+#define CS_LOOP_PAUSED 2
+
+/* Until `stop`; may run again with the same sink. cs_sink_total then makes the sums over all rows. */
 typedef void cs_loop_run(struct cs_loop *loop);
 
 #define CS_LOOP_TAGS 2 /* of a variant; more are read by cs_loop_read */

@@ -55,7 +55,7 @@ int cs_sink_open_ratios(unsigned n_tags, unsigned n_counters, const struct cs_ra
                         unsigned n_ratios, const struct cs_dte_rule *rule, struct cs_sink **out,
                         struct cs_error *err);
 void cs_sink_close(struct cs_sink *sink);
-/* Brings whole_run and rates up to date; the loops and replays end with it. */
+/* Brings whole_run and rates up to date; for after the last sample. */
 void cs_sink_total(struct cs_sink *sink);
 
 /* Series are counters, then ratios. */
@@ -92,9 +92,10 @@ CS_INLINE void cs_sink_first(struct cs_sink *s, unsigned n_tags, const struct cs
         s->first = to->start;
     s->last = to->end;
     for (unsigned t = 0; t < n_tags; t++) {
+        struct cs_tag_row *left = s->tags[t]->keep = s->current[t];
         s->current[t] = cs_tags_find(s->tags[t], to->tags[t]);
         s->current[t]->samples++;
-        s->current[t]->visits++;
+        s->current[t]->visits += s->current[t] != left; /* a visit goes on where it has the same value */
     }
 }
 

@@ -38,7 +38,10 @@ static __always_inline unsigned long long resumed_in(struct task_struct *next)
 
 static __always_inline void runs_now(struct task_struct *next)
 {
-    unsigned long long switches = (line.thread_id >> 32) + 1;
+    unsigned long long switches = (line.thread_id >> 32) + 1, now = bpf_ktime_get_ns();
+    if (line.process == line.watched)
+        STORE(line.ran_ns, line.ran_ns + now - line.since_ns);
+    STORE(line.since_ns, now);
     if (syscalls)
         STORE(line.syscall, resumed_in(next));
     STORE(line.thread, (unsigned int)next->pid);

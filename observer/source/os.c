@@ -96,6 +96,11 @@ void cs_os_close(struct cs_os *os)
     free(os);
 }
 
+void cs_os_watch(struct cs_os *os, unsigned pid)
+{
+    __atomic_store_n(&os->line->watched, pid, __ATOMIC_RELAXED);
+}
+
 const volatile struct cs_os_line *cs_os_line(const struct cs_os *os)
 {
     return os->line;

@@ -17,6 +17,8 @@ struct cs_os;
 int cs_os_open(unsigned cpu, bool syscalls, struct cs_os **out, struct cs_error *err);
 void cs_os_close(struct cs_os *os);
 const volatile struct cs_os_line *cs_os_line(const struct cs_os *os);
+/* From now on ran_ns is of this process. */
+void cs_os_watch(struct cs_os *os, unsigned pid);
 
 /* Name of a system call by number ("read"). NULL: unknown. The table is x86-64's: elsewhere always NULL. */
 const char *cs_os_syscall_name(unsigned number);

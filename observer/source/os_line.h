@@ -14,7 +14,10 @@ struct cs_os_line {
     unsigned long long process;   /* tgid */
     unsigned long long thread;    /* tid, as a tag */
     unsigned long long syscall;   /* number + 1 of the system call that the thread is in, 0 = none */
-    unsigned long long apart[12];
+    unsigned long long watched;   /* tgid, from the reader */
+    unsigned long long since_ns;  /* of the switch, CLOCK_MONOTONIC */
+    unsigned long long ran_ns;    /* that `watched` had the CPU until then */
+    unsigned long long apart[9];
 } __attribute__((aligned(128)));
 
 #endif

@@ -328,6 +328,7 @@ static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
     cs_loop_variant (&shape)(&loop);
     pthread_join(stopper, NULL);
     pthread_join(back, NULL);
+    cs_sink_total(sink);
     assert_true(disturbances > 100);
     assert_true(sink->tally.intervals[CS_DTE_UNREAD] > 100);
     assert_true(sink->whole_run.kept > 100);
