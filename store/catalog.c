@@ -25,17 +25,18 @@ struct known_image {
 
 struct cs_store_catalog {
     struct cs_catalog shown;
-    CS_ARRAY(struct cs_bytes) epochs;
+    CS_ARRAY(struct cs_bytes) pieces; /* what profiles and images are read from */
     CS_ARRAY(struct known_image *) known;
     struct cs_map by_id;
     CS_ARRAY(struct cs_store_profile_ref) profiles;
     CS_ARRAY(struct cs_catalog_image) images;
-    CS_ARRAY(struct cs_store_profile_head *) heads;
+    CS_ARRAY(struct cs_store_profile_head *) heads; /* of these profiles */
     struct cs_dictionary texts;
 };
 
 struct making {
     struct cs_store_catalog *c;
+    struct cs_store *store;
     const char *path, *epoch; /* of the epoch at hand */
     struct cs_error *err;
 };
@@ -186,9 +187,59 @@ static int add_folder(struct making *m, struct cs_catalog_folder *folder)
     return rc == 0 && !added ? no_memory(m->err) : rc;
 }
 
+/* The profile is from now on what is in `bytes`. */
+static int put_cut(struct making *m, size_t i, struct cs_bytes *bytes)
+{
+    struct cs_store_profile_ref *ref = &m->c->profiles.at[i];
+    struct cs_store_profile_file file;
+    struct cs_bytes *piece = cs_array_add(&m->c->pieces);
+    if (!piece) {
+        cs_bytes_fini(bytes);
+        return no_memory(m->err);
+    }
+    *piece = *bytes;
+    ref->bytes = bytes->start;
+    ref->n_bytes = bytes->used;
+    int rc = cs_store_profile_decode_head(ref->bytes, ref->n_bytes, ref->n_bytes, ref->file, &file, m->err);
+    ref->checksum = file.body_checksum;
+    *m->c->heads.at[i] = file.head;
+    return rc;
+}
+
+/* Of the profiles from `first` on, those of an epoch: what is seen of them. */
+static int see_times(struct making *m, size_t first)
+{
+    struct cs_store_catalog *c = m->c;
+    struct cs_times_cut cut = {m->store, {0, 0}, c->profiles.at + first, c->profiles.n - first};
+    size_t kept = first;
+    int rc = 0;
+    if (!cs_times_cuts(&cut, m->epoch))
+        return 0;
+    for (size_t i = first; rc >= 0 && i < c->profiles.n; i++) {
+        struct cs_bytes bytes = {0};
+        rc = cs_times_cut_profile(&cut, &c->profiles.at[i], &bytes, m->err);
+        if (rc == 0)
+            c->profiles.at[i].kind_name = NULL; /* it goes, once all have been looked at */
+        else if (bytes.used)
+            rc = put_cut(m, i, &bytes);
+    }
+    for (size_t i = first; rc >= 0 && i < c->profiles.n; i++) {
+        if (!c->profiles.at[i].kind_name) {
+            free(c->heads.at[i]);
+            continue;
+        }
+        c->heads.at[kept] = c->heads.at[i];
+        c->profiles.at[kept++] = c->profiles.at[i];
+    }
+    if (rc >= 0)
+        c->heads.n = c->profiles.n = kept;
+    return rc < 0 ? rc : 0;
+}
+
 static int add_epoch(struct making *m, const char *name)
 {
-    struct cs_bytes *bytes = cs_array_add(&m->c->epochs);
+    const size_t first = m->c->profiles.n;
+    struct cs_bytes *bytes = cs_array_add(&m->c->pieces);
     m->epoch = bytes ? text(m->c, name) : NULL;
     if (!m->epoch)
         return no_memory(m->err);
@@ -197,18 +248,20 @@ static int add_epoch(struct making *m, const char *name)
     struct cs_catalog_folder folder;
     while (rc == 0 && cs_catalog_take_folder(&cursor, &folder))
         rc = add_folder(m, &folder);
-    return rc == 0 && cursor.bad ? senseless(m) : rc;
+    if (rc == 0 && cursor.bad)
+        rc = senseless(m);
+    return rc < 0 ? rc : see_times(m, first);
 }
 
 static void close_catalog(struct cs_store_catalog *c)
 {
-    for (size_t i = 0; i < c->epochs.n; i++)
-        cs_bytes_fini(&c->epochs.at[i]);
+    for (size_t i = 0; i < c->pieces.n; i++)
+        cs_bytes_fini(&c->pieces.at[i]);
     for (size_t i = 0; i < c->known.n; i++)
         free(c->known.at[i]);
     for (size_t i = 0; i < c->heads.n; i++)
         free(c->heads.at[i]);
-    cs_array_free(&c->epochs);
+    cs_array_free(&c->pieces);
     cs_array_free(&c->known);
     cs_array_free(&c->heads);
     cs_array_free(&c->profiles);
@@ -242,7 +295,7 @@ int cs_store_catalog(struct cs_store *store, const struct cs_catalog **out, stru
     rc = c ? 0 : no_memory(err);
     for (size_t i = 0; rc == 0 && i < listing.n; i++) {
         struct cs_store_pathname path;
-        struct making m = {c, path.text, NULL, err};
+        struct making m = {c, store, path.text, NULL, err};
         if (!cs_store_sees(store, listing.names[i]))
             continue;
         rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, listing.names[i]);

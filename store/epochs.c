@@ -12,8 +12,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int newest_first(const void *a, const void *b)
@@ -21,21 +24,60 @@ static int newest_first(const void *a, const void *b)
     return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
+/* "20261121T134135Z", with thousandths of a second before the Z, in ms; 0 where it is no such time. */
+static uint64_t time_of(const char *text)
+{
+    struct tm utc = {0};
+    unsigned ms = 0;
+    const char *end = strptime(text, "%Y%m%dT%H%M%S", &utc);
+    time_t s = end && (*end == 'Z' || sscanf(end, ".%3uZ", &ms) == 1) ? timegm(&utc) : 0;
+    return s > 0 ? (uint64_t)s * 1000 + ms : 0;
+}
+
+/* Epochs that were folded into one have several beginnings. Without an end (it goes on, or was cut off) the last write
+ * counts. */
+static struct cs_store_times times_of(struct cs_table *facts, const char *name, const char *epoch)
+{
+    struct cs_store_times t = {facts ? time_of(cs_store_fact(facts, "started")) : 0, 0};
+    struct cs_store_pathname path;
+    struct cs_error ignored;
+    struct stat st;
+    if (!t.from_ms)
+        t.from_ms = time_of(name);
+    for (size_t i = 0; facts && i < cs_table_rows(facts); i++) {
+        const uint64_t *row = cs_table_row(facts, i);
+        uint64_t end = strcmp(cs_table_string(facts, row[0]), "ended") == 0
+                           ? time_of(cs_table_string(facts, row[1]))
+                           : 0;
+        t.to_ms = end > t.to_ms ? end : t.to_ms;
+    }
+    static const char *const written[] = {CS_EPOCH_COUNTERS, CS_EPOCH_META};
+    for (unsigned i = 0; !t.to_ms && i < 2; i++)
+        if (cs_store_pathname_join(&path, &ignored, "%s/%s", epoch, written[i]) == 0 &&
+            stat(path.text, &st) == 0)
+            t.to_ms = (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / 1000000;
+    t.to_ms = t.to_ms > t.from_ms ? t.to_ms : t.from_ms + 1;
+    return t;
+}
+
 /* A stranger's directory is no epoch. What can't be read has no text. */
 static int add_epoch(struct cs_store *store, const char *name, struct cs_error *err)
 {
-    struct cs_store_pathname path;
+    struct cs_store_pathname path, meta;
     struct cs_store_profile_file file;
     struct cs_table *facts = NULL;
     struct cs_error unread = {0};
-    int rc = cs_store_pathname_join(&path, err, "%s/%s/" CS_EPOCH_META, store->path, name);
-    if (rc < 0 || access(path.text, F_OK) < 0)
+    int rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, name);
+    rc = rc < 0 ? rc : cs_store_pathname_join(&meta, err, "%s/" CS_EPOCH_META, path.text);
+    if (rc < 0 || access(meta.text, F_OK) < 0)
         return rc;
-    const char *meta = cs_store_file_load(path.text, &file, &facts, &unread) == 0 &&
-                               cs_schema_equal(&file.schema, &cs_schema_facts)
-                           ? cs_store_fact(facts, "meta")
-                           : "";
-    struct cs_store_epoch epoch = {strdup(name), strdup(meta)};
+    if (cs_store_file_load(meta.text, &file, &facts, &unread) == 0 &&
+        !cs_schema_equal(&file.schema, &cs_schema_facts)) {
+        cs_table_close(facts);
+        facts = NULL;
+    }
+    struct cs_store_epoch epoch = {strdup(name), strdup(facts ? cs_store_fact(facts, "meta") : ""),
+                                   times_of(facts, name, path.text)};
     cs_table_close(facts);
     if (epoch.name && epoch.meta &&
         cs_array_room(store->epochs, store->n_epochs, store->epochs_capacity) == 0) {

@@ -90,14 +90,7 @@ int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **o
     return 0;
 }
 
-/* Nobody but a merge of stores adds to an epoch whose writer has done with it. */
-static void keep_catalog(const struct cs_store *store)
-{
-    struct cs_store_pathname path;
-    struct cs_error ignored;
-    if (store->epoch[0] && cs_store_pathname_join(&path, &ignored, "%s/%s", store->path, store->epoch) == 0)
-        cs_catalog_keep(path.text);
-}
+static void end_epoch(struct cs_store *store);
 
 void cs_store_close(struct cs_store *store)
 {
@@ -106,7 +99,7 @@ void cs_store_close(struct cs_store *store)
     if (store->attached)
         store->destroy(store->attached);
     cs_store_batch_end(store);
-    keep_catalog(store);
+    end_epoch(store);
     cs_store_refresh(store);
     cs_store_epochs_forget(store);
     for (size_t i = 0; i < store->n_only; i++)
@@ -193,7 +186,7 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
 
     if (store->mode != CS_STORE_WRITE)
         return cs_fail(err, EACCES, "the store %s is open for reading", store->path);
-    keep_catalog(store);
+    end_epoch(store);
     host_part(host, sizeof host);
     gmtime_r(&now, &utc);
     strftime(started, sizeof started, "%Y%m%dT%H%M%SZ", &utc);
@@ -231,6 +224,34 @@ static int lock_epoch(struct cs_store *store, struct cs_error *err)
         cs_fail(err, ENOENT, "the epoch %s is gone from the store %s: somebody removed it; start a new one",
                 store->epoch, store->path);
     return rc;
+}
+
+/* Its writer has done with the epoch: nobody but a merge of stores adds to it. That an end can't be written costs
+ * readers time, and the epoch's end is the last write's then. */
+static void end_epoch(struct cs_store *store)
+{
+    struct cs_store_pathname path, meta;
+    struct cs_error ignored;
+    struct timespec now;
+    struct tm utc;
+    char ended[48];
+    int lock = store->epoch[0] ? lock_epoch(store, &ignored) : -1;
+    if (lock < 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t n = strftime(ended, sizeof ended, "%Y%m%dT%H%M%S", &utc);
+    snprintf(ended + n, sizeof ended - n, ".%03uZ", (unsigned)(now.tv_nsec / 1000000));
+    struct cs_table *facts = cs_table_open(&cs_schema_facts);
+    int rc = cs_store_pathname_join(&path, &ignored, "%s/%s", store->path, store->epoch);
+    rc = rc < 0 ? rc : cs_store_pathname_join(&meta, &ignored, "%s/" CS_EPOCH_META, path.text);
+    if (rc == 0 && facts && cs_store_fact_add(facts, "ended", ended) == 0)
+        (void)cs_store_file_merge(meta.text, &(struct cs_store_profile_head){.event = "epoch"}, facts, NULL,
+                                  &ignored);
+    cs_table_close(facts);
+    cs_store_unlock(lock);
+    if (rc == 0)
+        cs_catalog_keep(path.text);
 }
 
 int cs_store_count_all(struct cs_store *store, const struct cs_counter *counters, size_t n,

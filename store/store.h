@@ -8,6 +8,7 @@
  *   catalog        what a store holds, without its rows
  *   catalog_kept   the beginnings of all files of an epoch, in one piece
  *   select         the profiles of a query, one by one or as one table
+ *   times          a part of a store's time
  *   store_open     what an open store is
  *   profile        one table as the bytes of a file, and back
  *   encode         a table to bytes
@@ -139,10 +140,14 @@ int cs_store_name(struct cs_store *store, const struct cs_store_image *image, ui
 int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err);
 
+struct cs_store_times {
+    uint64_t from_ms, to_ms; /* since 1970, the second not included */
+};
 /* Names of all epochs, newest first, each with the text that cs_store_epoch was given ("" where there is none, or
  * none that can be read). The handle's, until it is closed or asked again. */
 struct cs_store_epoch {
     const char *name, *meta;
+    struct cs_store_times times; /* from its start until its writer had done with it, or wrote last */
 };
 int cs_store_epochs(struct cs_store *store, const struct cs_store_epoch **out, size_t *n,
                     struct cs_error *err);

@@ -5,6 +5,7 @@
 
 #include "store/file.h"
 #include "store/store.h"
+#include "store/times.h"
 
 struct cs_store {
     char *path;
@@ -14,7 +15,10 @@ struct cs_store {
     size_t n_only;
     struct cs_store_epoch *epochs;
     size_t n_epochs, epochs_capacity;
-    struct cs_store_catalog *catalog; /* NULL: not asked for yet */
+    struct cs_store_catalog *catalog;   /* NULL: not asked for yet */
+    bool timed, whole_epochs, seen_any; /* by cs_store_see_times */
+    struct cs_store_times asked;
+    struct cs_store_seen seen;
     void *attached;
     void (*destroy)(void *attached);
     bool batch;

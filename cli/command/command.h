@@ -7,6 +7,7 @@
  *   options         parsing by the entries
  *   parsed          what main shares with the parser
  *   recordings      which epochs of a store a report reads
+ *   time_range      and which times
  *   figures         numbers for people
  *   messages        errors, on standard error
  *   interrupt       signals that end a subcommand that runs for long

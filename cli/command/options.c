@@ -147,6 +147,14 @@ static int collect(const struct command *c, struct option_entry *known)
     return n;
 }
 
+static int named(const struct option_entry *known, int n, const char *name)
+{
+    int i = 0;
+    while (i < n && strcmp(known[i].name, name) != 0)
+        i++;
+    return i < n ? i : -1;
+}
+
 /* A pair of switches --x and --no-x may also be written --x on, --x off. */
 static const char *switched(const struct option_entry *known, int n, const struct option_entry *k, int argc,
                             char **argv)
@@ -178,7 +186,7 @@ static void unknown_option(const char *what, const struct option_entry *known, i
 int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
 {
     struct option_entry known[OPTIONS_MAX];
-    struct option longs[OPTIONS_MAX + 1];
+    struct option longs[OPTIONS_MAX + 2];
     char shorts[2 * OPTIONS_MAX + 4] = "+:";
     size_t n_shorts = 2;
     int n = collect(c, known);
@@ -192,7 +200,10 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
                 shorts[n_shorts++] = ':';
         }
     }
-    longs[n] = (struct option){NULL, 0, NULL, 0};
+    int until = named(known, n, "until"), end = n;
+    if (until >= 0 && named(known, n, "to") < 0) /* where it means nothing else */
+        longs[end++] = (struct option){"to", required_argument, NULL, 1000 + until};
+    longs[end] = (struct option){NULL, 0, NULL, 0};
     shorts[n_shorts] = '\0';
 
     opterr = 0;

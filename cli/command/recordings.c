@@ -3,10 +3,15 @@
  * recording. */
 #include "cli/command/recordings.h"
 
+#include "cli/command/command.h"
+#include "cli/command/figures.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
+#include "store/base/when.h"
+#include "store/times.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,12 +130,54 @@ static int select_newest(struct cs_store *store, const struct finding *f, enum r
     return cs_store_see_only(store, only, n, err);
 }
 
+/* "EPOCH@FROM..TO", in ms: the epoch goes to `name`. */
+static bool take_times(const char *asked, char name[128], struct cs_store_times *times)
+{
+    const char *at = asked ? strrchr(asked, '@') : NULL;
+    int end = 0;
+    if (!at || sscanf(at, "@%" SCNu64 "..%" SCNu64 "%n", &times->from_ms, &times->to_ms, &end) != 2 ||
+        at[end])
+        return false;
+    snprintf(name, 128, "%.*s", (int)(at - asked), asked);
+    return true;
+}
+
+static const char *length(uint64_t ms, char text[48])
+{
+    double s = (double)ms / 1000, n = s < 120 ? s : s < 7200 ? s / 60 : s / 3600;
+    char number[48];
+    snprintf(text, 48, "%.20s %s", figures(n, n < 10 ? 2 : 3, number),
+             s < 120    ? "s"
+             : s < 7200 ? "minutes"
+                        : "hours");
+    return text;
+}
+
+/* Once: a report may open its store several times. */
+static void tell_seen(const struct cs_store_seen *seen)
+{
+    static struct cs_store_times told;
+    char range[CS_WHEN_RANGE_MAX], grain[48];
+    if (!seen->grain_ms || (told.from_ms == seen->times.from_ms && told.to_ms == seen->times.to_ms))
+        return;
+    told = seen->times;
+    cs_when_range(seen->times.from_ms, seen->times.to_ms, range);
+    remark("the store tells times by %s of %s: %s is shown", seen->by_epochs ? "epochs" : "intervals",
+           length(seen->grain_ms, grain), range);
+}
+
 int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
                     struct recordings *out_which, struct cs_error *err)
 {
     struct finding f = {0};
     struct recordings which = {0};
+    struct cs_store_times times;
+    struct cs_store_seen seen = {.grain_ms = 0};
+    char name[128];
+    const bool timed = take_times(epoch, name, &times);
     int rc = cs_store_open(path, CS_STORE_READ, out, err);
+    if (timed)
+        epoch = *name ? name : "all";
     if (rc < 0)
         return rc;
     const struct cs_store_epoch *epochs;
@@ -148,6 +195,11 @@ int recordings_open(const char *path, const char *epoch, enum recordings_of of, 
         rc = select_named(*out, &f, epoch, of, &which, err);
     else if (rc == 0)
         rc = select_newest(*out, &f, of, &which, err);
+    if (rc == 0 && timed)
+        rc = cs_store_see_times(*out, &times, of == RECORDINGS_OF_CHAINS, &seen, err);
+    if (rc == 0)
+        tell_seen(&seen);
+    which.times = seen.times;
     for (size_t i = 0; i < f.n; i++) {
         if (*which.name && strcmp(which.name, f.at[i].name) == 0)
             snprintf(which.label, sizeof which.label, "%s", f.at[i].label);
@@ -181,7 +233,7 @@ int recording_names_open(struct recording_names *names, struct cs_store *store,
     if (rc == 0 && which && *which->name)
         rc = add_name(names, which->name);
     for (size_t i = 0; rc == 0 && !(which && *which->name) && i < n; i++)
-        rc = add_name(names, epochs[i].name);
+        rc = cs_store_sees(store, epochs[i].name) ? add_name(names, epochs[i].name) : 0;
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "not enough memory for the epochs of %s", cs_store_path(store));
     return rc;
@@ -193,6 +245,18 @@ void recording_names_close(struct recording_names *names)
         free(names->at[i]);
     free(names->at);
     *names = (struct recording_names){0};
+}
+
+int recordings_apart(const struct cs_store_times *a, const struct cs_store_times *b, struct cs_error *err)
+{
+    uint64_t from = a->from_ms > b->from_ms ? a->from_ms : b->from_ms;
+    uint64_t to = a->to_ms < b->to_ms ? a->to_ms : b->to_ms;
+    uint64_t length_a = a->to_ms - a->from_ms, length_b = b->to_ms - b->from_ms;
+    char range[CS_WHEN_RANGE_MAX];
+    if (to <= from || 10 * (to - from) <= (length_a < length_b ? length_a : length_b))
+        return 0;
+    cs_when_range(from, to, range);
+    return cs_fail(err, EINVAL, "both sides have %s in this store: there is nothing to compare", range);
 }
 
 int recordings_are_not_two(const char *path, struct cs_error *err)

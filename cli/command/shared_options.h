@@ -18,6 +18,10 @@
 #define OPTION_IMAGE {"image", 'i', "IMAGE", "only this image: path, base name, or six digits of its build-id"}
 #define OPTION_PROCESS {"process", 0, "NAME", "only this process, thread or container (see prof --by)"}
 #define OPTION_EPOCH {"epoch", 0, "EPOCH", "which recording: its name, -2 (the one before the newest), or all (default: the newest)"}
+#define OPTIONS_TIMES \
+    {"from", 0, "TIME", "only what was sampled since then: 14:40, \"2026-11-28 14:40\", or -2h"}, \
+    {"until", 0, "TIME", "only what was sampled before then, as --from; --to is the same where it isn't a FILE"}, \
+    {"last", 0, "TIME", "only what was sampled in the last 2h, 10m, ..."}
 #define OPTION_TAG {"tag", 0, "NAME", "which tag (default: the first)"}
 
 #define OPTION_NO_INLINES {"no-inlines", 0, NULL, "show inlined functions as part of their callers"}

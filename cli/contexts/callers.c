@@ -178,8 +178,8 @@ static int run_callees(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_PROCESS, OPTION_EPOCH,          OPTION_NO_INLINES,
-    OPTION_TOP,   OPTION_STORE,   {NULL, 0, NULL, NULL},
+    OPTION_EVENT,      OPTION_PROCESS, OPTION_EPOCH, OPTIONS_TIMES,
+    OPTION_NO_INLINES, OPTION_TOP,     OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 extern const struct command command_callers, command_callees;

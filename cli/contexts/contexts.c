@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/contexts/contexts.h"
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/profile/ask_debuginfod.h"
 
 #include "store/base/text.h"
@@ -12,8 +13,8 @@
 int chains_open(struct chains *c, const struct parsed *args, bool needs_chains, bool by_label)
 {
     struct cs_error err = {0};
-    struct profile_filter filter = {NULL, option(args, "process"), option(args, "epoch"),
-                                    option(args, "event")};
+    struct profile_filter filter = {NULL, option(args, "process"), recording_asked(args),
+                                    option(args, "event"), true};
     *c = (struct chains){.store = store_location(args)};
     if (profile_open(&c->profile, c->store, &filter, &err) < 0)
         return failed(&err);

@@ -182,6 +182,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_PROCESS,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     OPTION_NO_INLINES,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

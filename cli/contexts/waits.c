@@ -3,6 +3,7 @@
 #include "analysis/waits/wait_groups.h"
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
+#include "cli/command/time_range.h"
 #include "cli/contexts/contexts.h"
 #include "cli/contexts/critical_path.h"
 
@@ -187,7 +188,7 @@ static int run(const struct parsed *args)
         return by_thread
                    ? usage_error("--critical-path is a table of its own: it can't be combined with --by")
                    : critical_path_report(args);
-    int rc = recordings_open(where, option(args, "epoch"), RECORDINGS_OF_SAMPLES, &store, &which, &err);
+    int rc = recordings_open(where, recording_asked(args), RECORDINGS_OF_CHAINS, &store, &which, &err);
     if (rc < 0)
         return failed(&err);
     struct cs_calls_wanted wanted = {.label = option(args, "process"),
@@ -225,6 +226,7 @@ static const struct option_entry options[] = {
     OPTION_BY,
     OPTION_PROCESS,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     OPTION_NO_INLINES,
     OPTION_TOP,
     OPTION_STORE,

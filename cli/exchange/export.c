@@ -2,6 +2,7 @@
 /* export: a store's profiles in the formats of other tools. */
 #include "exchange/export/export.h"
 #include "cli/command/recordings.h"
+#include "cli/command/time_range.h"
 #include "cli/exchange/export.h"
 #include "cli/output/output.h"
 #include "store/base/text.h"
@@ -83,6 +84,11 @@ static int run(const struct parsed *args)
     const struct cs_exporter *exporter = find(format ? format : "pprof");
     if (!exporter)
         return unknown_format(format);
+    const bool timed =
+        option_given(args, "from") || option_given(args, "until") || option_given(args, "last");
+    if (timed && ((path && strcmp(path, "clickhouse") == 0) || option_given(args, "once")))
+        return usage_error(
+            "--to clickhouse and --once send all that is new: they go without --from, --until, --last");
     if (option_given(args, "once") && !(path && strcmp(path, "otlp") == 0))
         return usage_error("--once is of --to otlp");
     if (path && strcmp(path, "clickhouse") == 0)
@@ -108,7 +114,7 @@ static int run(const struct parsed *args)
     /* A bar in the middle of what goes to the same terminal would spoil it. */
     bool beside = path || !isatty(STDOUT_FILENO);
     const struct cs_export_watch watch = {beside ? show : NULL, &bar};
-    int rc = recordings_open(store_location(args), option(args, "epoch"), RECORDINGS_OF_SAMPLES, &store, NULL,
+    int rc = recordings_open(store_location(args), recording_asked(args), RECORDINGS_OF_SAMPLES, &store, NULL,
                              &err);
     if (rc == 0)
         rc = cs_export_open(store, option(args, "event"), option(args, "image"), &watch, &from, &err);
@@ -129,6 +135,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     {"host", 0, "NAME", "clickhouse: host name of the samples (default: the host of each recording)"},
     {"once", 0, NULL, "otlp: send each finished recording once; for the daemon and timers"},
     {"retry", 0, "SECONDS", "clickhouse, otlp: how long to retry while the server doesn't answer (60)"},

@@ -3,6 +3,7 @@
  * once. Secrets come by ~/.netrc or the environment, which other users can't read, unlike command lines. */
 #include "exchange/fleet/otlp.h"
 #include "cli/command/recordings.h"
+#include "cli/command/time_range.h"
 #include "cli/exchange/export.h"
 #include "cli/exchange/retry.h"
 #include "exchange/export/export.h"
@@ -113,7 +114,7 @@ static int send_each_once(struct sending *s, struct cs_error *err)
 static int send_selected(struct sending *s, struct cs_error *err)
 {
     struct cs_store *store = NULL;
-    int rc = recordings_open(store_location(s->args), option(s->args, "epoch"), RECORDINGS_OF_SAMPLES, &store,
+    int rc = recordings_open(store_location(s->args), recording_asked(s->args), RECORDINGS_OF_SAMPLES, &store,
                              NULL, err);
     if (rc == 0)
         rc = send_store(s, store, err);

@@ -2,6 +2,8 @@
 /* KEY=VALUE terms joined by AND. Every value is quoted: a filter cannot leave its quotes. */
 #include "cli/fleet/fleet_filter.h"
 #include "exchange/fleet/clickhouse.h"
+#include "store/base/clock.h"
+#include "store/base/when.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,25 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-/* "2024-01-31", "2024-01-31 23:59:59" (or with T), UTC; "30m", "12h", "7d": so long ago. */
+/* A time as reports of a store take it; "30m", "12h", "7d": so long ago. */
 static bool time_of(const char *text, int64_t *out)
 {
-    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
-                                        "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct tm utc = {0};
-        const char *end = strptime(text, forms[i], &utc);
-        if (end && !*end) {
-            *out = timegm(&utc);
-            return true;
-        }
-    }
-    char *end;
-    double ago = strtod(text, &end);
-    double unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 0;
-    if (end == text || unit <= 0 || end[1] || !(ago >= 0 && ago < 1e9))
+    uint64_t ms, now_ms = cs_clock_ns(CLOCK_REALTIME) / 1000000;
+    char ago[64];
+    snprintf(ago, sizeof ago, "-%.60s", text);
+    if (!cs_when_parse(text, now_ms, 0, &ms) && !cs_when_parse(ago, now_ms, 0, &ms))
         return false;
-    *out = (int64_t)time(NULL) - (int64_t)(ago * unit);
+    *out = (int64_t)(ms / 1000);
     return true;
 }
 
@@ -61,7 +53,7 @@ static int term(const char *key, const char *value, char **sql, struct cs_error 
             free(quoted);
             return cs_fail(
                 err, EINVAL,
-                "%s=%s: expected a day (2024-01-31), a time (2024-01-31 12:00, UTC) or a length (12h, "
+                "%s=%s: expected a day (2024-01-31), a time (14:40, 2024-01-31 12:00) or a length (12h, "
                 "7d)",
                 key, value);
         }

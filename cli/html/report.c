@@ -2,6 +2,7 @@
 /* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
  * report/, its contents are JSON (page.h). */
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
 #include "cli/profile/ask_debuginfod.h"
@@ -175,7 +176,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     if (rc == 0 && p->n_epochs == 1)
         rc = page_thread_lines(page, p->store, chains.label, err);
     if (rc == 0) {
-        page_timeline(page, store, option(args, "epoch"));
+        page_timeline(page, store, recording_asked(args));
         if (option_given(args, "log"))
             page_log(page, args);
         page_observed(page, args, p);
@@ -194,8 +195,10 @@ static int run(const struct parsed *args)
     if (operand_count(args) > 1)
         return usage_error("%s: expected at most one store", operand(args, 1));
     const char *store = operand_count(args) ? operand(args, 0) : store_location(args);
-    struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
-                                    option(args, "event")};
+    struct profile_filter filter = {.image = option(args, "image"),
+                                    .label = option(args, "process"),
+                                    .epoch = recording_asked(args),
+                                    .main_event = option(args, "event")};
     struct cs_error err = {0};
     struct profile p;
     if (profile_open(&p, store, &filter, &err) < 0)
@@ -222,6 +225,7 @@ static const struct option_entry options[] = {
     OPTION_IMAGE,
     OPTION_PROCESS,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     OPTION_SOURCE,
     OPTION_RATIO,
     OPTION_LOG,

@@ -121,14 +121,30 @@ void output_hint(struct output *out, const char *lead, const char *subcommand, c
 void output_next(struct output *out, const struct parsed *args, const char *lead, const char *subcommand,
                  const char *operand, const char *tail)
 {
-    const char *epoch = option(args, "epoch");
-    char *word = epoch ? *epoch == '-' ? need(strdup(epoch)) : hint_word(epoch) : NULL, *all = NULL;
-    if (epoch && (!word || (*epoch == '-' && epoch[1 + strspn(epoch + 1, "0123456789")])))
-        return free(word);
-    if (asprintf(&all, "%s%s%s", word ? " --epoch " : "", word ? word : "", tail) < 0)
+    static const char *const names[] = {"epoch", "from", "until", "last"};
+    char *all = need(strdup(""));
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = option(args, names[i]);
+        /* "-2" and "-2h" begin like an option, which is no value */
+        bool back = value && *value == '-' && !value[1 + strspn(value + 1, "0123456789.smhd")];
+        char *word = !value ? NULL : back ? need(strdup(value)) : hint_word(value), *more = NULL;
+        if (value && (!word || (*value == '-' && !back))) {
+            free(word);
+            return free(all);
+        }
+        if (value && asprintf(&more, "%s --%s %s", all, names[i], word) < 0)
+            need(NULL);
+        if (value) {
+            free(all);
+            all = more;
+        }
+        free(word);
+    }
+    char *with_tail = NULL;
+    if (asprintf(&with_tail, "%s%s", all, tail) < 0)
         need(NULL);
-    output_hint(out, lead, subcommand, operand, "--store", option(args, "store"), all);
-    free(word);
+    output_hint(out, lead, subcommand, operand, "--store", option(args, "store"), with_tail);
+    free(with_tail);
     free(all);
 }
 

@@ -2,6 +2,7 @@
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/procedure/accesses.h"
 #include "cli/profile/ask_debuginfod.h"
 #include "store/base/cache.h"
@@ -63,7 +64,7 @@ static int open_subject(const struct parsed *args, struct subject *s, struct cs_
 {
     const char *name = operand(args, 0);
     const struct profile_filter filter = {
-        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
+        .image = option(args, "image"), .epoch = recording_asked(args), .main_event = option(args, "event")};
     int rc = profile_open(&s->profile, store_location(args), &filter, err);
     if (rc)
         return rc;
@@ -270,6 +271,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     {"lines", 'l', NULL, "source lines between the instructions"},
     OPTION_ALL,
     OPTION_CPU,

@@ -2,6 +2,7 @@
 /* cfg: the control-flow graph of a procedure, its blocks with samples and frequencies. dcpi-1997 figure 3's
  * relative. */
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
@@ -278,7 +279,7 @@ static int run(const struct parsed *args)
     if (operand_count(args) != 1)
         return usage_error("needs a FUNCTION");
     struct profile_filter filter = {
-        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
+        .image = option(args, "image"), .epoch = recording_asked(args), .main_event = option(args, "event")};
     if (file)
         rc = open_in_file(&v, file, operand(args, 0), &err);
     else if ((rc = profile_open(&profile, store_location(args), &filter, &err)) == 0 &&
@@ -303,6 +304,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     {"svg", 0, NULL, "a picture (needs graphviz's library)"},
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},

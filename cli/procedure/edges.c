@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* edges: the edge profile of a procedure. For every transfer of control between its blocks: how often bursts saw it, its estimated execution count, the confidence. (dcpi-1997 section 7) */
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "image/isa/decode.h"
@@ -155,7 +156,7 @@ static int run(const struct parsed *args)
     if (operand_count(args) != 1)
         return usage_error("needs a FUNCTION");
     struct profile_filter filter = {
-        .image = option(args, "image"), .epoch = option(args, "epoch"), .main_event = option(args, "event")};
+        .image = option(args, "image"), .epoch = recording_asked(args), .main_event = option(args, "event")};
     int rc = profile_open(&profile, store_location(args), &filter, &err);
     if (rc < 0)
         return failed(&err);
@@ -175,7 +176,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTIONS_TIMES, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 const struct command command_edges = {

@@ -2,6 +2,7 @@
 /* list: source with samples, or instructions where there is no source. After dcpilist and gprof's annotated
  * listing (sprof-1998 section 3): the lines, then the top lines, then a summary. */
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
@@ -346,8 +347,10 @@ static int run(const struct parsed *args)
 {
     if (operand_count(args) > 1)
         return usage_error("%s: expected one function or source file", operand(args, 1));
-    struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
-                                    option(args, "event")};
+    struct profile_filter filter = {.image = option(args, "image"),
+                                    .label = option(args, "process"),
+                                    .epoch = recording_asked(args),
+                                    .main_event = option(args, "event")};
     struct listing l = {.code = NULL};
     struct cs_error err = {0};
     if (profile_open(&l.profile, store_location(args), &filter, &err) < 0)
@@ -364,17 +367,20 @@ static int run(const struct parsed *args)
     return rc;
 }
 
+/* clang-format off */
 static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_PROCESS,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     {"instructions", 'd', NULL, "instructions, even where there is source"},
     OPTION_ALL,
     OPTION_SOURCE,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
+/* clang-format on */
 
 extern const struct command command_list;
 const struct command command_list = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
 #include "analysis/culprit/model.h"
+#include "cli/command/time_range.h"
 #include "cli/procedure/finish_ahead.h"
 #include "cli/procedure/sum_tables.h"
 #include "cli/profile/ask_debuginfod.h"
@@ -331,7 +332,7 @@ static int run(const struct parsed *args)
     const char *against = option(args, "beside");
     if (operand_count(args) > 0)
         return usage_error("sum takes no operand; calc explains one function");
-    int rc = tally(args, option(args, "epoch"), &t, &err);
+    int rc = tally(args, recording_asked(args), &t, &err);
     if (rc == 0 && against)
         rc = tally(args, against, &other, &err);
     if (rc == 0) {
@@ -367,6 +368,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     {"beside", 0, "EPOCH", "a second recording (a name, -2, ...): show the difference in time by cause"},
     OPTION_ALL,
     OPTION_CPU,

@@ -3,6 +3,7 @@
  * difference. */
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/profile/diff_waits.h"
 
@@ -38,16 +39,19 @@ static const struct column *columns_for(const struct comparison *c, const char *
     return columns;
 }
 
-static void describe(struct output *out, const struct runs *runs, const struct comparison *c)
+static void describe(struct output *out, const struct parsed *args, const struct runs *runs,
+                     const struct comparison *c)
 {
     for (unsigned s = 0; s < 2; s++) {
         const char *name = "";
         for (size_t r = 0; r < runs->n_runs; r++)
             if (runs->run[r].set == s)
                 name = runs->run[r].name;
+        if (option_given(args, "before"))
+            name = option(args, s ? "after" : "before");
         output_line(out, "%c: %s%s, %.0f run%s, %s sample%s of %s", s ? 'B' : 'A', name,
-                    c->side[s].runs > 1 ? " (and before)" : "", c->side[s].runs,
-                    c->side[s].runs > 1 ? "s" : "", thousands(c->side[s].total).text,
+                    c->side[s].runs > 1 && !option_given(args, "before") ? " (and before)" : "",
+                    c->side[s].runs, c->side[s].runs > 1 ? "s" : "", thousands(c->side[s].total).text,
                     plural(c->side[s].total), runs->event);
     }
     output_line(out, "%s", "");
@@ -111,7 +115,7 @@ static int fail_above(const struct parsed *args, struct output *out, const struc
 static int report(const struct parsed *args, const struct runs *runs, struct comparison *c)
 {
     struct output *out = output_open(args);
-    describe(out, runs, c);
+    describe(out, args, runs, c);
     bool all = option_given(args, "all"), text = output_form(out) == OUTPUT_TEXT;
     double scale = c->time && strcmp(runs->unit, "ns") == 0 ? 1e-9 : 1;
     if (c->time && scale == 1 && text)
@@ -154,7 +158,7 @@ static int report(const struct parsed *args, const struct runs *runs, struct com
                 c->n_significant, c->n, c->least);
     describe_total(out, c, scale);
     int verdict = fail_above(args, out, c);
-    if (slow && strcmp(by, "function") == 0 && !option_given(args, "epoch-b"))
+    if (slow && strcmp(by, "function") == 0 && !option_given(args, "epoch-b") && !option_given(args, "after"))
         output_hint(out, "next:", "calc", slow, "--store",
                     operand_count(args) ? operand(args, 1) : option(args, "store"),
                     "      (why it takes its time in B)");
@@ -172,8 +176,16 @@ static int run(const struct parsed *args)
     if (n != 0 && n != 2)
         return usage_error(
             "expected two stores, before and after, or none: then the last two recordings of one store");
-    const char *store = store_location(args), *before = option(args, "epoch-a"),
-               *after = option(args, "epoch-b");
+    char times[2][TIME_RANGE_MAX];
+    const char *store = store_location(args), *before = time_range_asked(args, "before", times[0]),
+               *after = time_range_asked(args, "after", times[1]);
+    const bool timed = before || after;
+    if (timed && (n || !before || !after || option_given(args, "epoch-a") || option_given(args, "epoch-b")))
+        return usage_error(
+            "--before A..B and --after C..D are two times of one store: they go together, without "
+            "other stores and epochs");
+    before = timed ? before : option(args, "epoch-a");
+    after = timed ? after : option(args, "epoch-b");
     if (waits) {
         const struct diff_side sides[2] = {
             {n ? operand(args, 0) : store, n || before ? before : "-2", !n && !before},
@@ -184,15 +196,18 @@ static int run(const struct parsed *args)
     if (runs.totals && by != BY_PROCEDURE)
         return usage_error("--total is of functions: it doesn't go with --by %s", option(args, "by"));
     struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_BY_RUNS, 0, 1000),
-                           .shares = option_given(args, "shares")};
+                           .shares = timed || option_given(args, "shares")};
     struct cs_error err = {0};
     int rc = runs_add(&runs, n ? operand(args, 0) : store, n || before ? before : "-2", option(args, "event"),
                       by, &err);
     if (rc == -ENOENT && !n && !before && access(store, F_OK) == 0)
         recordings_are_not_two(store, &err);
+    const struct cs_store_times times_before = runs.times;
     if (rc == 0)
         rc = runs_add(&runs, n ? operand(args, 1) : store, n || after ? after : "-1", option(args, "event"),
                       by, &err);
+    if (rc == 0 && timed)
+        rc = recordings_apart(&times_before, &runs.times, &err);
     if (rc < 0)
         rc = failed(&err);
     else if (runs_join_renamed(&runs) < 0 || runs_compare(&runs, &c) < 0)
@@ -220,6 +235,8 @@ static const struct option_entry options[] = {
     {"epoch-a", 0, "EPOCH",
      "this recording of A (a name, -1 the newest, -2, ...; else all; without A and B: -2)"},
     {"epoch-b", 0, "EPOCH", "this recording of B (else all; without A and B: -1)"},
+    {"before", 0, "FROM..TO", "instead of recordings, this time of the store is A (14:00..14:30, -2h..-1h)"},
+    {"after", 0, "FROM..TO", "and this time is B"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };

@@ -28,17 +28,18 @@ static int add_run(struct cs_wait_changes *c, unsigned side, struct cs_store *st
 
 /* Every recording of a side that has waits is a run. */
 static int add_side(struct cs_wait_changes *c, unsigned side, const struct diff_side *of,
-                    struct cs_error *err)
+                    struct cs_store_times *times, struct cs_error *err)
 {
     struct cs_store *store;
     struct recordings which;
     struct recording_names epochs;
     int rc =
-        recordings_open(of->store, of->epoch ? of->epoch : "all", RECORDINGS_OF_SAMPLES, &store, &which, err);
+        recordings_open(of->store, of->epoch ? of->epoch : "all", RECORDINGS_OF_CHAINS, &store, &which, err);
     if (rc == -ENOENT && of->implied && access(of->store, F_OK) == 0)
         rc = recordings_are_not_two(of->store, err);
     if (rc < 0)
         return rc;
+    *times = which.times;
     rc = recording_names_open(&epochs, store, &which, err);
     for (size_t i = 0; rc == 0 && i < epochs.n; i++) {
         rc = cs_store_see_only(store, (const char *const[]){epochs.at[i]}, 1, err);
@@ -110,9 +111,11 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     json_t *sides = json_array();
     bool all = option_given(args, "all") || output_form(out) != OUTPUT_TEXT;
     for (unsigned s = 0; s < 2; s++) {
+        const char *epoch =
+            option_given(args, "before") ? option(args, s ? "after" : "before") : side[s].epoch;
         output_line(out, "%c: %s%s%s, %u run%s, %s s of threads' time per run", s ? 'B' : 'A', side[s].store,
-                    side[s].epoch ? " " : "", side[s].epoch ? side[s].epoch : "", c->runs[s],
-                    plural(c->runs[s]), figure(c->seconds[s], 3).text);
+                    epoch ? " " : "", epoch ? epoch : "", c->runs[s], plural(c->runs[s]),
+                    figure(c->seconds[s], 3).text);
         json_array_append_new(sides,
                               json_pack("{s:i, s:f}", "runs", (int)c->runs[s], "seconds", c->seconds[s]));
     }
@@ -137,7 +140,7 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
             out,
             "One run on a side: only the chance of single waits is taken into account, not how much runs of "
             "one binary differ. Record both sides several times into the same stores to be sure.");
-    if (!option_given(args, "epoch-b"))
+    if (!option_given(args, "epoch-b") && !option_given(args, "after"))
         output_hint(out, "next:", "waits", NULL, "--store", side[1].store, "      (the waits of B)");
     return output_close(out);
 }
@@ -145,16 +148,19 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
 int diff_waits(const struct parsed *args, const struct diff_side side[2])
 {
     static const char *const by_names[] = {"place", "kind", NULL};
-    struct cs_wait_changes c = {.shares = option_given(args, "shares"),
+    struct cs_wait_changes c = {.shares = option_given(args, "shares") || option_given(args, "before"),
                                 .by_kind = option_choice(args, "by", by_names, 0) == 1,
                                 .least_percent =
                                     option_number(args, "least-change", COMPARISON_LEAST_CHANGE, 0, 1000)};
+    struct cs_store_times times[2];
     struct cs_error err = {0};
     int rc = 0;
     if (option_given(args, "total") || option_given(args, "event"))
         return usage_error("--waits has neither events nor totals: --total and --event don't go with it");
     for (unsigned s = 0; rc == 0 && s < 2; s++)
-        rc = add_side(&c, s, &side[s], &err);
+        rc = add_side(&c, s, &side[s], &times[s], &err);
+    if (rc == 0 && option_given(args, "before"))
+        rc = recordings_apart(&times[0], &times[1], &err);
     if (rc < 0)
         rc = failed(&err);
     else if (cs_wait_changes_end(&c) < 0)

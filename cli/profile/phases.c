@@ -3,6 +3,7 @@
  * sprof-1998 section 4.4. */
 #include "analysis/statistics/phase.h"
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/profile/event_rates.h"
 #include "cli/profile/interval_matrix.h"
@@ -122,12 +123,24 @@ static double rate_of(const struct interval_matrix *m, const struct cs_phase *ph
     return strcmp(m->units[event], "ns") == 0 ? events / 1e9 / seconds : events / seconds;
 }
 
+/* With the day where that is another than the first one's. */
+static const char *clock_time(uint64_t ms, uint64_t first_ms, char text[32])
+{
+    const time_t at = (time_t)(ms / 1000), first = (time_t)(first_ms / 1000);
+    struct tm tm = {0}, of_first = {0};
+    localtime_r(&at, &tm);
+    localtime_r(&first, &of_first);
+    strftime(text, 32, tm.tm_yday == of_first.tm_yday ? "%H:%M:%S" : "%m-%d %H:%M:%S", &tm);
+    return text;
+}
+
 static void put_phases(struct output *out, const struct interval_matrix *m, const struct cs_phase *phases,
                        size_t n, char heads[INTERVAL_EVENTS_MAX][80])
 {
-    static struct column columns[6 + INTERVAL_EVENTS_MAX];
+    static struct column columns[7 + INTERVAL_EVENTS_MAX];
     unsigned c = 0;
     columns[c++] = (struct column){.key = "phase", .head = "phase", .kind = COLUMN_TEXT};
+    columns[c++] = (struct column){.key = "from", .head = "from", .kind = COLUMN_TEXT};
     columns[c++] = (struct column){.key = "from_s", .head = "from s", .kind = COLUMN_NUMBER, .digits = 1};
     columns[c++] = (struct column){.key = "length_s", .head = "for s", .kind = COLUMN_NUMBER, .digits = 1};
     columns[c++] = (struct column){.key = "samples", .head = "samples", .kind = COLUMN_COUNT};
@@ -142,10 +155,12 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
         .key = "mostly", .head = "mostly", .kind = COLUMN_TEXT, .elastic = true, .wraps = true};
     struct table *table = output_table(out, "phases", columns, c);
     for (size_t i = 0; i < n; i++) {
-        char name[16], mostly[256];
+        char name[16], mostly[256], begins[32];
         phase_name(phases[i].number, name);
         describe(mostly, sizeof mostly, m, &phases[i]);
         table_text(table, name);
+        uint64_t begins_ms = m->start_ms + phases[i].first * m->length_ms;
+        table_textf(table, "%s", clock_time(begins_ms, m->start_ms, begins));
         table_number(table, (double)(phases[i].first * m->length_ms) / 1000);
         table_number(table, (double)(phases[i].n * m->length_ms) / 1000);
         table_count(table, phases[i].samples);
@@ -163,7 +178,7 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
 static int rates(const struct parsed *args, const char *per)
 {
     struct interval_filter filter = {
-        .epoch = option(args, "epoch"), .image = option(args, "image"), .event = option(args, "event")};
+        .epoch = recording_asked(args), .image = option(args, "image"), .event = option(args, "event")};
     struct interval_matrix above, below;
     struct cs_error err;
     if (interval_matrix_open(&above, store_location(args), &filter, &err) < 0)
@@ -188,10 +203,10 @@ static int run(const struct parsed *args)
         return option_given(args, "event") ? rates(args, option(args, "per"))
                                            : usage_error("--per needs --event, whose rate it is");
     struct interval_filter filter = {
-        .epoch = option(args, "epoch"), .image = option(args, "image"), .event = option(args, "event")};
+        .epoch = recording_asked(args), .image = option(args, "image"), .event = option(args, "event")};
     struct interval_matrix m;
     struct cs_error err;
-    char heads[INTERVAL_EVENTS_MAX][80], begin[32];
+    char heads[INTERVAL_EVENTS_MAX][80], begin[48];
     double threshold = option_number(args, "distance", CS_PHASE_DISTANCE, 0, 1);
     size_t most = (size_t)option_number(args, "top", 10, 0, 1e6);
     if (interval_matrix_open(&m, store_location(args), &filter, &err) < 0)
@@ -205,9 +220,9 @@ static int run(const struct parsed *args)
     }
     struct output *out = output_open(args);
     time_t start = (time_t)(m.start_ms / 1000);
-    struct tm utc;
-    gmtime_r(&start, &utc);
-    strftime(begin, sizeof begin, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    struct tm local = {0};
+    localtime_r(&start, &local);
+    strftime(begin, sizeof begin, "%Y-%m-%d %H:%M:%S %Z", &local);
     output_line(out, "%s interval%s of %s s from %s, %s", thousands((double)m.n_intervals).text,
                 plural((double)m.n_intervals), figure((double)m.length_ms / 1000, 3).text, begin,
                 m.events[m.main_event]);
@@ -233,6 +248,7 @@ static const struct option_entry options[] = {
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     OPTION_TOP,
     {"per", 0, "EVENT",
      "instead of phases, rates of --event per event of this kind, for the program and by function"},

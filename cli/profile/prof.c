@@ -3,6 +3,7 @@
  * One row holds what the sampler and the observer know of the same procedure. */
 #include "analysis/contexts/calls.h"
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/profile/annotate.h"
 #include "cli/profile/ask_debuginfod.h"
@@ -428,10 +429,11 @@ static void suggest_label(struct output *out, const struct profile *p, const str
                                                   : asked);
 }
 
+static const char *const orders[] = {"samples", "total", NULL};
+
 static int report(const struct parsed *args, struct profile *p, enum profile_by by, const char *asked,
                   const char *store)
 {
-    static const char *const orders[] = {"samples", "total", NULL};
     bool wants_total = option_choice(args, "sort", orders, 0) == 1;
     struct counted counted;
     struct profile_rows rows;
@@ -504,8 +506,9 @@ static int run(const struct parsed *args)
             "--wall is a table of its own, by function: it can't be combined with --by, --image or --calls");
     if (option_given(args, "brief-calls") && (by != BY_PROCEDURE || option_given(args, "wall")))
         return usage_error("--brief-calls is a list of its own: it can't be combined with --by or --wall");
-    struct profile_filter filter = {option(args, "image"), option(args, "process"), option(args, "epoch"),
-                                    option(args, "event")};
+    struct profile_filter filter = {
+        option(args, "image"), option(args, "process"), recording_asked(args), option(args, "event"),
+        option_given(args, "wall") || option_choice(args, "sort", orders, 0) == 1};
     struct profile p;
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)
@@ -530,6 +533,7 @@ static const struct option_entry options[] = {
     OPTION_IMAGE,
     OPTION_PROCESS,
     OPTION_EPOCH,
+    OPTIONS_TIMES,
     OPTION_TOP,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

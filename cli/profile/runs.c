@@ -89,12 +89,15 @@ static int take_totals(struct profile *p, struct profile_rows *rows, const char 
     return rc;
 }
 
-static int add_run(struct runs *runs, const char *store, const char *epoch, enum profile_by by,
-                   struct cs_error *err)
+/* `times`: "@FROM..TO", or "". */
+static int add_run(struct runs *runs, const char *store, const char *epoch, const char *times,
+                   enum profile_by by, struct cs_error *err)
 {
     struct profile p;
     struct profile_rows rows;
-    struct profile_filter filter = {.epoch = epoch, .main_event = runs->event};
+    char timed[256];
+    snprintf(timed, sizeof timed, "%s%s", epoch, times);
+    struct profile_filter filter = {.epoch = timed, .main_event = runs->event, .chains = runs->totals};
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
@@ -154,15 +157,18 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
 {
     struct profile p;
     struct profile_filter filter = {.epoch = epoch ? epoch : "all",
-                                    .main_event = *runs->event ? runs->event : event};
+                                    .main_event = *runs->event ? runs->event : event,
+                                    .chains = runs->totals};
+    const char *times = epoch && strchr(epoch, '@') ? strchr(epoch, '@') : "";
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
     ask_debuginfod(&p);
+    runs->times = p.recordings.times;
     snprintf(runs->event, sizeof runs->event, "%s", p.events[p.main_event].name);
     unsigned without = 0; /* an observer's epoch has no samples */
     for (unsigned i = 0; i < p.n_epochs && rc == 0; i++) {
-        rc = add_run(runs, store, p.epochs[i], by, err);
+        rc = add_run(runs, store, p.epochs[i], times, by, err);
         without += rc == -ENOENT;
         if (rc == -ENOENT && without < p.n_epochs)
             rc = 0;

@@ -28,6 +28,7 @@ struct runs {
     struct run_row *row;
     size_t n_rows;
     unsigned n_sets;
+    struct cs_store_times times; /* of the last store, where a part of its time was asked for */
     bool
         totals; /* BY_PROCEDURE: samples are those of a procedure and of what it called; set before the first */
 };

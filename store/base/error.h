@@ -12,6 +12,7 @@
  *   bytes         little-endian numbers, varints and texts, written and read
  *   text          foreign text made harmless; the name that was meant
  *   clock         clocks as one number
+ *   when          times as people write and read them
  *   delimited     CSV fields and JSON strings
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose
