@@ -30,8 +30,9 @@ struct cs_observation {
     struct cs_observe_log *log;
     pthread_t thread;
     bool moved;
-    double seconds;   /* that the loop ran */
-    cpu_set_t before; /* where the calling thread was allowed */
+    double seconds;                    /* that the loop ran */
+    uint64_t began_clock, ended_clock; /* the program was there, as far as it was to be observed */
+    cpu_set_t before;                  /* where the calling thread was allowed */
     struct cs_observe_cpu_wait
         waiting[2];                       /* the target's: at the beginning, and when it was last looked at */
     struct cs_observe_company company[2]; /* at the same times */

@@ -203,6 +203,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         rc = options->argv ? cs_observe_target_start(options->argv, cpu, &o->target, err)
                            : cs_observe_target_attach(options->pid, cpu, &o->target, err);
     }
+    o->began_clock = cs_clock();
     if (rc == 0) {
         leave_target_cpu(o);
         o->seen.pid = cs_observe_target_pid(o->target);
@@ -323,6 +324,11 @@ static int finish_log(struct cs_observation *o, struct cs_error *err)
         cs_observe_log_values(o->options.log_path, addresses, address_in_log, &naming, &ignored);
     int rc = cs_observe_log_finish(o->log, err);
     o->seen.logged = cs_observe_log_samples(o->log);
+    uint64_t first, covered = cs_observe_log_covered(o->log, &first);
+    const double hz = o->seen.cycles_per_second;
+    o->seen.log_seconds = (double)covered / hz;
+    o->seen.log_of_seconds = (double)(o->ended_clock - o->began_clock) / hz;
+    o->seen.log_late_seconds = first > o->began_clock ? (double)(first - o->began_clock) / hz : 0;
     return rc;
 }
 
@@ -334,6 +340,7 @@ int cs_observe_run(struct cs_observation *o, struct cs_error *err)
     wait_for_the_end(o);
     look(o);
     __atomic_store_n(&o->loop.stop, 1, __ATOMIC_RELAXED);
+    o->ended_clock = cs_clock();
     pthread_join(o->thread, NULL);
     cs_observe_target_release(o->target);
     if (o->failed < 0) {

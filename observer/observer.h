@@ -146,7 +146,9 @@ struct cs_observed {
     struct cs_reader *signals; /* names of tags; NULL where the target publishes nothing */
     double target_cpu_seconds; /* of a program that we started and that ended */
     uint64_t logged;           /* samples in the log */
-    int exit_code;             /* of a program that we started and that ended, else -1 */
+    /* that its samples cover; that the program was there; of that, before the first sample */
+    double log_seconds, log_of_seconds, log_late_seconds;
+    int exit_code; /* of a program that we started and that ended, else -1 */
 };
 
 struct cs_observation;

@@ -136,7 +136,7 @@ static int no_counter(const struct observed *o, const char *name)
 
 static int no_value(const struct observed *o, const char *name)
 {
-    return o->sink->n_tags ? failed_with("%s was never seen as a value of the first tag, %s%s", name,
+    return o->sink->n_tags ? failed_with("%s was never seen as a value of the first tag, %s, which tags lists%s", name,
                                          o->tags[0], observed_value_meant(o, 0, name).text)
                            : failed_with("%s was observed without a tag", o->program);
 }

@@ -239,6 +239,8 @@ static void print_effect(struct output *out, const struct cs_observed *seen)
     output_set(out, "looked_away_cycles", json_integer((json_int_t)seen->effect.away_cycles));
 }
 
+#define LOG_LACKS 0.05 /* a part of the time that is told */
+
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
                        uint64_t top, const char *log, const char *store)
 {
@@ -264,10 +266,19 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     output_set(out, "cpus", cpus);
     print_effect(out, seen);
     if (log) {
-        output_line(out, "%s sample%s in %s", thousands((double)seen->logged).text,
-                    plural((double)seen->logged), log);
+        const double of = seen->log_of_seconds, lost = of - seen->log_seconds, late = seen->log_late_seconds;
+        output_line(out, "%s sample%s of %.3f s in %s", thousands((double)seen->logged).text,
+                    plural((double)seen->logged), seen->log_seconds, log);
+        if (lost > LOG_LACKS * of)
+            output_note(
+                out,
+                "The log lacks %.3f of %.3f s: %.3f before the first sample, the rest while the observer "
+                "wrote. A longer --period writes less.",
+                lost, of, late < lost ? late : lost);
         output_hint(out, "next:", "tags", NULL, "--log", log, "");
         output_set(out, "logged", json_integer((json_int_t)seen->logged));
+        output_set(out, "logged_seconds", json_real(seen->log_seconds));
+        output_set(out, "logged_of_seconds", json_real(of));
         return;
     }
     observed_summary(out, o);

@@ -2,6 +2,7 @@
 /* Writing the sample log. A chunk is turned into columns of differences before it is compressed. Most become
  * small numbers, and zstd's fastest level is then both quick and dense. */
 #include "observer/log/log_head.h"
+#include "observer/source/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#define CHUNK_DEFAULT ((size_t)8 << 20)
+#define CHUNK_DEFAULT ((size_t)1 << 20)
 
 struct cs_observe_log {
     struct cs_observe_log_place place; /* first: see cs_observe_log_add */
@@ -23,8 +24,8 @@ struct cs_observe_log {
     char *packed;
     size_t rows_bytes, packed_bytes;
     ZSTD_CCtx *zstd;
-    uint64_t samples;
-    int fd, failed; /* errno of the first write that failed */
+    uint64_t samples, first, covered, writing; /* clock of the first sample; cycles */
+    int fd, failed;                            /* errno of the first write that failed */
     char path[256];
 };
 
@@ -66,6 +67,11 @@ void cs_observe_log_flush(struct cs_observe_log *log)
 {
     size_t records = (size_t)(log->place.next - log->rows) / log->words;
     unsigned words = log->words;
+    const uint64_t begin = cs_clock();
+    if (records) {
+        log->first = log->samples ? log->first : log->rows[0];
+        log->covered = *(log->place.next - words) - log->first - log->writing;
+    }
     for (unsigned w = 0; w < words; w++) {
         const uint64_t *from = log->rows + w;
         uint64_t *to = log->columns + w * records, before = 0;
@@ -78,6 +84,7 @@ void cs_observe_log_flush(struct cs_observe_log *log)
         write_chunk(log, CS_OBSERVE_LOG_SAMPLES, records, log->columns, records * words * sizeof(uint64_t));
     log->samples += records;
     log->place.next = log->rows;
+    log->writing += cs_clock() - begin;
 }
 
 static void *touched(size_t bytes)
@@ -165,6 +172,12 @@ int cs_observe_log_finish(struct cs_observe_log *log, struct cs_error *err)
         return cs_fail(err, log->failed, "the log %s is incomplete: %s; what was written before is readable",
                        log->path, strerror(log->failed));
     return 0;
+}
+
+uint64_t cs_observe_log_covered(const struct cs_observe_log *log, uint64_t *first)
+{
+    *first = log->first;
+    return log->covered;
 }
 
 uint64_t cs_observe_log_samples(const struct cs_observe_log *log)

@@ -63,7 +63,7 @@ struct cs_observe_log_chunk {
 
 struct cs_observe_log;
 
-/* `chunk_bytes` of samples are collected in memory between two writes (0 = 8 MiB). */
+/* `chunk_bytes` of samples are collected in memory between two writes (0 = 1 MiB). */
 int cs_observe_log_create(const char *path, const struct cs_observe_log_head *head, size_t chunk_bytes,
                           struct cs_observe_log **out, struct cs_error *err);
 /* Name of a tag's value; any time the loop isn't running. */
@@ -73,6 +73,8 @@ int cs_observe_log_name(struct cs_observe_log *log, unsigned tag, uint64_t value
 int cs_observe_log_finish(struct cs_observe_log *log, struct cs_error *err);
 void cs_observe_log_close(struct cs_observe_log *log);
 uint64_t cs_observe_log_samples(const struct cs_observe_log *log);
+/* Cycles from the first sample to the last, without those in which it wrote; 0: nothing is written yet. */
+uint64_t cs_observe_log_covered(const struct cs_observe_log *log, uint64_t *first);
 
 /* ---- hot ---- */
 struct cs_observe_log_place { /* the head of struct cs_observe_log: where the next record goes */

@@ -179,7 +179,7 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
     if (target == CS_ANY_CPU || observer == CS_ANY_CPU)
         return cs_fail(err, EINVAL,
                        smt ? "no free pair of hardware threads of one core here; leave out the SMT options"
-                           : "no free pair of CPUs on two cores here; with SMT, ask for the sibling");
+                           : "no free pair of CPUs on two cores here; --smt observes from the same core's other thread");
     out->target = (unsigned)target;
     out->observer = (unsigned)observer;
     describe(t, out);
