@@ -401,6 +401,7 @@ static int periods_and_gaps(const struct parsed *args, struct output *out)
             double n = (double)counts[i][b], value = cs_dte_cycle_bin_middle(b);
             s->bins[b] = n;
             s->intervals += n;
+            s->weight += n;
             s->sum += n * value;
             s->squares += n * value * value;
         }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define BAR_CELLS 40
+#define ASKED_MISSED 1.2 /* by so much: it takes samples as fast as it can */
 #define BAR_BYTES (3 * BAR_CELLS + 1)
 
 void observed_value(const struct observed *o, unsigned tag, uint64_t value, char *to, size_t size)
@@ -183,15 +184,30 @@ static void add_unusable(struct unusable *u, const struct cs_rates_mixed *mixed,
         u->shorter = mixed->shorter;
 }
 
+/* The shortest period that can be had: what it had where it asked for less, and what a reading takes. */
+static double least_period(const struct observed *o, double had)
+{
+    double reading = cs_dte_cycle_quantile(o->sink->periods, 0.5) - cs_dte_cycle_quantile(o->sink->gaps, 0.5);
+    return o->asked_cycles && had > ASKED_MISSED * (double)o->asked_cycles ? had : reading;
+}
+
 static void note_unusable(struct output *out, const struct observed *o, const struct unusable *u)
 {
     const uint64_t intervals = cs_dte_tally_intervals(&o->sink->tally);
     const double period = intervals ? (double)cs_dte_tally_cycles(&o->sink->tally) / (double)intervals : 0;
+    const double advised = fmax(1, floor(period * u->shorter)), least = least_period(o, period);
+    char advice[160];
+    if (advised < least)
+        snprintf(advice, sizeof advice,
+                 "No period would do: one sample takes %.0f cycles here. Tag fewer functions, without loops.",
+                 least);
+    else
+        snprintf(advice, sizeof advice, "Try --period %.0f.", advised);
     if (u->names[0][0])
         output_note(out,
                     "the rates of %s hold other tags' events: the tag changes too often for one sample every "
-                    "%.0f cycles. Try --period %.0f.",
-                    u->names[0], period, fmax(1, floor(period * u->shorter)));
+                    "%.0f cycles. %s",
+                    u->names[0], period, advice);
     if (u->names[1][0])
         output_note(out, "the rates of %s come from fewer than %d intervals", u->names[1], CS_RATES_FEW);
 }
@@ -211,7 +227,8 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     col[n++] = (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE};
     col[n++] = (struct column){.key = "visits", .head = "visits", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "kept", .head = counters ? "kept" : NULL, .kind = COLUMN_COUNT};
-    col[n++] = (struct column){.key = "rates", .kind = COLUMN_TEXT};
+    struct column *rates = &col[n++];
+    *rates = (struct column){.key = "rates", .kind = COLUMN_TEXT};
     for (unsigned c = 0; c < cs_sink_series(o->sink); c++, n += 2)
         series_columns(o, c, &col[n], heads[c], keys[c]);
     const struct cs_tag_row **rows = malloc((tags->n_rows + 1) * sizeof *rows);
@@ -230,6 +247,9 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         ran += rows[r]->tag == CS_TAG_DESCHEDULED ? 0 : rows[r]->samples;
     }
 
+    for (size_t r = 0; r < n_rows && (!top || r < top); r++)
+        if (cs_rates_mixed(o->sink, rows[r], ran).usable != CS_RATES_OK)
+            rates->head = "rates";
     output_line(out, "%s", "");
     snprintf(tables[tag], sizeof tables[tag], "tags%s", (const char *[]){"", "2", "3", "4"}[tag]);
     struct table *table = output_table(out, tables[tag], col, n);

@@ -51,7 +51,7 @@ struct overlay_series *overlay_add(struct overlay *o, const char *name)
     return s;
 }
 
-void overlay_count(const struct overlay *o, struct overlay_series *s, double value)
+void overlay_count(const struct overlay *o, struct overlay_series *s, double value, double weight)
 {
     unsigned low = 0, high = o->n_bins; /* the last bin whose edge is not above the value */
     if (o->n_bins == CS_DTE_RATE_BINS && o->edges[0] <= 0) { /* bin 0 has no width */
@@ -59,8 +59,9 @@ void overlay_count(const struct overlay *o, struct overlay_series *s, double val
         high = low + 1;
     }
     s->intervals++;
-    s->sum += value;
-    s->squares += value * value;
+    s->weight += weight;
+    s->sum += weight * value;
+    s->squares += weight * value * value;
     if (value < o->edges[0] || value >= o->edges[o->n_bins])
         return;
     while (high - low > 1) {
@@ -100,7 +101,8 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
         return;
     if ((verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG || (c->unfiltered && verdict == CS_DTE_SKEW)) &&
         by && (int64_t)(delta | by) >= 0)
-        overlay_count(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by);
+        overlay_count(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by,
+                      (double)by);
 }
 
 int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *log, const char *counter,
@@ -177,8 +179,8 @@ static void print_series(struct output *out, const struct overlay *o)
     struct table *table = output_table(out, "series", columns, sizeof columns / sizeof columns[0]);
     for (unsigned i = 0; i < o->n_series; i++) {
         const struct overlay_series *s = &o->series[i];
-        double mean = s->intervals > 0 ? s->sum / s->intervals : 0;
-        double variance = s->intervals > 1 ? s->squares / s->intervals - mean * mean : 0;
+        double mean = s->weight > 0 ? s->sum / s->weight : 0;
+        double variance = s->intervals > 1 ? s->squares / s->weight - mean * mean : 0;
         table_text(table, s->name);
         table_count(table, (uint64_t)s->intervals);
         table_number(table, mean);

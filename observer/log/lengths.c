@@ -371,6 +371,7 @@ int cs_observe_lengths_fold(const char *path, const struct cs_observe_lengths_op
     }
     cs_observe_log_reader_close(r);
     r = NULL;
+    replay.raw_values = true; /* they may be numbers that grow */
     if ((rc = cs_observe_replay(path, &replay, &sink, &r, err)) < 0)
         goto out;
     if (cs_observe_aliases_open(&f->aliases, r, options->tag) == 0) {

@@ -115,6 +115,9 @@ const struct cs_observe_log_head *cs_observe_log_reader_head(const struct cs_obs
  * ends with this sample. */
 int cs_observe_log_next(struct cs_observe_log_reader *r, struct cs_sample *sample, bool *after_gap,
                         struct cs_error *err);
+/* Takes the names of all chunks from here on, and passes over the samples. What is damaged ends it: a reading of the samples
+ * tells. 0, or -ENOMEM with a sentence. */
+int cs_observe_log_skip_to_names(struct cs_observe_log_reader *r, struct cs_error *err);
 /* How far it is, in bytes of the file. */
 void cs_observe_log_reader_place(const struct cs_observe_log_reader *r, uint64_t *done, uint64_t *total);
 /* True once the end was reached without its mark: the writer did not finish. */

@@ -212,6 +212,25 @@ static int next_chunk(struct cs_observe_log_reader *r, struct cs_error *err)
     return 0;
 }
 
+int cs_observe_log_skip_to_names(struct cs_observe_log_reader *r, struct cs_error *err)
+{
+    struct cs_observe_log_chunk c;
+    struct cs_error damage;
+    while (fread(&c, 1, sizeof c, r->file) == sizeof c && c.magic == CS_OBSERVE_LOG_CHUNK_MAGIC &&
+           c.kind != CS_OBSERVE_LOG_END) {
+        int rc = 0;
+        if (c.kind != CS_OBSERVE_LOG_NAMES)
+            rc = c.packed_bytes > r->file_bytes || fseek(r->file, (long)c.packed_bytes, SEEK_CUR) < 0;
+        else if ((rc = unpack(r, &c, &damage)) == 0)
+            rc = take_names(r, &c, &damage);
+        if (rc == -ENOMEM)
+            return cs_fail(err, ENOMEM, "no memory for the names in the log %s", r->path);
+        if (rc)
+            break;
+    }
+    return 0;
+}
+
 int cs_observe_log_next(struct cs_observe_log_reader *r, struct cs_sample *s, bool *after_gap,
                         struct cs_error *err)
 {

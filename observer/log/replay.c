@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/replay.h"
 
+#include "observer/log/aliases.h"
+
+#include <errno.h>
+
 /* Subsampling lengthens periods, and what counts as a gap with them; the loop's own period is the log's
  * median of the first samples, and so is the time that reading one usually takes. */
 static uint64_t usual_period(const char *path, uint64_t *reading, struct cs_error *err)
@@ -22,10 +26,49 @@ static uint64_t usual_period(const char *path, uint64_t *reading, struct cs_erro
     return (uint64_t)cs_dte_cycle_quantile(counts, 0.5);
 }
 
+/* Points of one method are one value: names come behind the samples, so they are read before. */
+struct regions {
+    struct cs_observe_aliases aliases[CS_TAGS_MAX];
+    uint64_t raw[CS_TAGS_MAX], region[CS_TAGS_MAX]; /* of the last sample */
+    unsigned n;
+};
+
+static int regions_init(struct regions *g, const char *path, struct cs_error *err)
+{
+    struct cs_observe_log_reader *r;
+    *g = (struct regions){0};
+    int rc = cs_observe_log_open(path, &r, err);
+    if (rc < 0)
+        return rc;
+    rc = cs_observe_log_skip_to_names(r, err);
+    for (unsigned t = 0; rc == 0 && t < cs_observe_log_reader_head(r)->n_tags && t < CS_TAGS_MAX; t++, g->n++)
+        if (cs_observe_aliases_open(&g->aliases[t], r, t) < 0)
+            rc = cs_fail(err, ENOMEM, "no memory for the names in the log %s", path);
+    cs_observe_log_reader_close(r);
+    return rc;
+}
+
+static void regions_fini(struct regions *g)
+{
+    for (unsigned t = 0; t < CS_TAGS_MAX; t++)
+        cs_observe_aliases_fini(&g->aliases[t]);
+}
+
+static void to_regions(struct regions *g, struct cs_sample *s)
+{
+    for (unsigned t = 0; t < g->n; t++) {
+        if (s->tags[t] != g->raw[t]) {
+            g->raw[t] = s->tags[t];
+            g->region[t] = cs_observe_aliases_region(&g->aliases[t], s->tags[t]);
+        }
+        s->tags[t] = g->region[t];
+    }
+}
+
 #define PROGRESS_SAMPLES (1u << 16) /* between two calls */
 
 static int play(struct cs_observe_log_reader *r, const struct cs_observe_replay_options *options,
-                struct cs_sink *sink, struct cs_error *err)
+                struct regions *regions, struct cs_sink *sink, struct cs_error *err)
 {
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(r);
     unsigned tags =
@@ -42,6 +85,7 @@ static int play(struct cs_observe_log_reader *r, const struct cs_observe_replay_
             cs_observe_log_reader_place(r, &done, &total);
             options->progress(options->progress_arg, done, total);
         }
+        to_regions(regions, &to);
         if (gap)
             started = false;
         if (started && ++skip < every)
@@ -67,6 +111,7 @@ int cs_observe_replay(const char *path, const struct cs_observe_replay_options *
                       struct cs_sink **sink, struct cs_observe_log_reader **reader, struct cs_error *err)
 {
     struct cs_observe_log_reader *r;
+    struct regions regions = {0};
     *sink = NULL;
     int rc = cs_observe_log_open(path, &r, err);
     if (rc < 0)
@@ -85,13 +130,17 @@ int cs_observe_replay(const char *path, const struct cs_observe_replay_options *
     unsigned n_counters = head->n_software + head->n_hardware, n_ratios;
     for (unsigned c = 0; c < n_counters; c++)
         counters[c] = head->counters[c];
-    rc = cs_ratios_choose(options->ratios, options->n_ratios, counters, n_counters, ratios, &n_ratios, err);
+    rc = options->raw_values ? 0 : regions_init(&regions, path, err);
+    if (rc == 0)
+        rc = cs_ratios_choose(options->ratios, options->n_ratios, counters, n_counters, ratios, &n_ratios,
+                              err);
     if (rc == 0)
         rc = cs_sink_open_ratios(head->n_tags, n_counters, ratios, n_ratios, &rule, sink, err);
     if (rc == 0) {
         cs_sink_period(*sink, period, (double)head->cycles_per_second);
-        rc = play(r, options, *sink, err);
+        rc = play(r, options, &regions, *sink, err);
     }
+    regions_fini(&regions);
     if (rc < 0) {
         cs_sink_close(*sink);
         *sink = NULL;

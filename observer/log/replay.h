@@ -19,6 +19,7 @@ struct cs_observe_replay_options {
     struct cs_dte_rule rule;
     bool paper; /* the rule as given; else, where there are software counters only, cs_observe_memory_rule */
     unsigned subsample;        /* 0 and 1 = all */
+    bool raw_values;           /* tags as they were read; else values of one name are the least of them */
     const char *const *ratios; /* asked for beside IPC (ratio.h) */
     unsigned n_ratios;
     cs_observe_replay_visit *visit;

@@ -142,6 +142,40 @@ static void a_replay_judges_each_interval_within_a_chunk_once(void **state)
     }
 }
 
+/* Tag 1 alternates between two points of `method`; tag 0 stays. */
+static void points_of_one_name_are_one_value_when_intervals_are_judged(void **state)
+{
+    (void)state;
+    const struct cs_observe_log_head head = {.n_tags = 2, .n_software = 1, .cycles_per_second = 1000000000};
+    struct cs_observe_log *log;
+    struct cs_error err;
+    assert_int_equal(cs_observe_log_create(path, &head, 0, &log, &err), 0);
+    struct cs_sample s = {.complete = true};
+    for (unsigned i = 0; i < 1001; i++) {
+        s.start = 1000 + 300ULL * i;
+        s.end = s.start + 50;
+        s.counters[0] = i;
+        s.tags[0] = i % 2 ? 7 : 9;
+        cs_observe_log_add(log, 2, 1, false, &s);
+    }
+    assert_int_equal(cs_observe_log_name(log, 0, 7, "method", &err), 0);
+    assert_int_equal(cs_observe_log_name(log, 0, 9, "method", &err), 0);
+    assert_int_equal(cs_observe_log_finish(log, &err), 0);
+    cs_observe_log_close(log);
+    struct cs_observe_replay_options options = {.rule = cs_dte_paper_rule(), .paper = true};
+    options.rule.same_tag = true;
+    for (unsigned raw = 0; raw < 2; raw++) {
+        struct cs_sink *sink;
+        options.raw_values = raw;
+        assert_int_equal(cs_observe_replay(path, &options, &sink, NULL, &err), 0);
+        assert_int_equal(sink->tally.intervals[raw ? CS_DTE_TAG : CS_DTE_KEPT], 1000);
+        const struct cs_tag_row *row = cs_tags_find(sink->tags[0], 7);
+        assert_int_equal(row->kept, raw ? 0 : 1000);
+        assert_int_equal(row->visits, raw ? 500 : 1);
+        cs_sink_close(sink);
+    }
+}
+
 /* Samples that can be read of the first `bytes` bytes; -1 = refused. */
 static int64_t readable(off_t bytes, bool *cut)
 {
@@ -201,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_sample_comes_back, write_log, remove_log),
         cmocka_unit_test_setup_teardown(a_replay_judges_each_interval_within_a_chunk_once, write_log,
+                                        remove_log),
+        cmocka_unit_test_setup_teardown(points_of_one_name_are_one_value_when_intervals_are_judged, NULL,
                                         remove_log),
         cmocka_unit_test_setup_teardown(a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk, write_log,
                                         remove_log),
