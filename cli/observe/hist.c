@@ -136,9 +136,10 @@ static int no_counter(const struct observed *o, const char *name)
 
 static int no_value(const struct observed *o, const char *name)
 {
-    return o->sink->n_tags ? failed_with("%s was never seen as a value of the first tag, %s, which tags lists%s", name,
-                                         o->tags[0], observed_value_meant(o, 0, name).text)
-                           : failed_with("%s was observed without a tag", o->program);
+    return o->sink->n_tags
+               ? failed_with("%s was never seen as a value of the first tag, %s, which tags lists%s", name,
+                             o->tags[0], observed_value_meant(o, 0, name).text)
+               : failed_with("%s was observed without a tag", o->program);
 }
 
 /* --counter, or else the first --ratio; NULL: neither. */

@@ -177,9 +177,10 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
     if (target != CS_ANY_CPU && observer == CS_ANY_CPU)
         observer = partner(t, (unsigned)target, smt, taken);
     if (target == CS_ANY_CPU || observer == CS_ANY_CPU)
-        return cs_fail(err, EINVAL,
-                       smt ? "no free pair of hardware threads of one core here; leave out the SMT options"
-                           : "no free pair of CPUs on two cores here; --smt observes from the same core's other thread");
+        return cs_fail(
+            err, EINVAL,
+            smt ? "no free pair of hardware threads of one core here; leave out the SMT options"
+                : "no free pair of CPUs on two cores here; --smt observes from the same core's other thread");
     out->target = (unsigned)target;
     out->observer = (unsigned)observer;
     describe(t, out);
