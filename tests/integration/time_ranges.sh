@@ -40,7 +40,7 @@ r list taste_wine --until "$at" >"$work/out" && fail "list shows what ran later"
 r calc press_grapes --until "$at" >"$work/out" || fail "calc: $(cat "$work/said")"
 r sum --to "$at" --json >"$work/out" && ! grep -q taste_wine "$work/out" || fail "sum: $(cat "$work/said" "$work/out")"
 r export --format folded --until "$at" >"$work/out" && grep -q press_grapes "$work/out" && ! grep -q taste_wine "$work/out" || fail "export: $(cat "$work/said" "$work/out")"
-"$CYCLESCOPE" report "$work/r" --from "$at" --html "$work/page" >/dev/null && grep -q taste_wine "$work/page" && ! grep -q press_grapes "$work/page" || fail "the page"
+"$CYCLESCOPE" report "$work/r" --from "$at" --html "$work/page" >/dev/null && grep -q '"taste_wine"' "$work/page" && ! grep -q '"press_grapes"' "$work/page" || fail "the page"
 r phases --from "$at" --image phased --json >"$work/out" || fail "phases: $(cat "$work/said")"
 first=$(python3 -c 'import json,sys; print(next(p["from"] for p in json.load(sys.stdin)["phases"] if p["mostly"]))' <"$work/out")
 [[ "$first" < "$at" ]] && fail "a phase from $first, it began after $at"
