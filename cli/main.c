@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         return unknown_subcommand(argv[1]);
     messages_name((*c)->name);
 
-    struct parsed args = {.n_given = 0};
+    static struct parsed args; /* not on the stack: `record -a` copies its own, too */
     int rc = CS_EXIT_USAGE;
     if (parse_options(*c, argc - 1, argv + 1, &args) == 0) {
         if (option_given(&args, "help")) {

@@ -319,7 +319,7 @@ static int run(const struct parsed *args)
                                        .waits = option_given(args, "waits"),
                                        .period_exact = option_given(args, "exact-period")};
     const char *events[CS_SAMPLER_EVENTS_MAX + 1], *event;
-    struct recording recording = {.sampler = NULL};
+    static struct recording recording; /* large: not on a stack that is copied */
     struct cs_error err = {0};
     const char *where = store_location(args);
     config.keep_code_max = option_given(args, "no-keep-code") ? 0 : CS_KEPT_CODE_STORE_MAX;

@@ -19,7 +19,7 @@ static const struct {
     [CS_UNWIND_END_OVER_UNKNOWN] = {"unknown-frame",
                                     "a frame outside of all known code, and complete but for that"},
     [CS_CHAIN_END_NO_PROCESS] = {"new-process", "a process whose mappings were not in the kernel yet"},
-    [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: the tree was full"},
+    [CS_CHAIN_END_TREE_FULL] = {"tree-full", "counted without a chain: no room for it in the kernel"},
     [CS_CHAIN_END_COPY] = {"beyond-copy",
                            "beyond the copied part of the stack, in a program's first moments"},
     [CS_CHAIN_END_NO_TABLE] = {"no-table",

@@ -93,8 +93,7 @@ VERIFIED_ONCE int chain_copy_sample(struct chain_scratch *s, __u32 generation, _
     copy->n_kernel = n_kernel;
     __u64 held = bpf_ringbuf_query(&chain_copies, BPF_RB_AVAIL_DATA),
           room = bpf_ringbuf_query(&chain_copies, BPF_RB_RING_SIZE);
-    __u32 most = held * 8 > room ? CROWDED_BYTES : CS_CHAIN_COPY_STACK;
-    __u32 n = has_user_part(s) ? copy_stack(copy, s->reg[SP_NUMBER], most) : 0;
+    __u32 n = has_user_part(s) ? copy_stack(copy, s->reg[SP_NUMBER], copy_most(held, room)) : 0;
     copy->n_stack = n;
     if (n > CS_CHAIN_COPY_STACK)
         return 0;

@@ -31,8 +31,26 @@ static __always_inline int has_user_part(const struct chain_scratch *s)
 
 #define CROWDED_BYTES 8192U /* most chains end within */
 
-/* Up to the first byte that can't be read, the top of the stack's memory or a page that isn't there, or to `most` and a page:
- * behind a thread's stack there may be other memory at once. */
+/* What a copy may have where `held` bytes of a ring are in use: less and less, but never nothing. */
+static __always_inline __u32 copy_most(__u64 held, __u64 ring)
+{
+    __u64 most = (ring - held) / 32;
+    return most < CROWDED_BYTES ? CROWDED_BYTES : most < CS_CHAIN_COPY_STACK ? most : CS_CHAIN_COPY_STACK;
+}
+
+#define ABOVE_BYTES 64 /* for whoever reads beyond the outermost frame */
+
+/* Up to what lies above all frames: the program's arguments, or what the C library knows of the thread (pthread_self()).
+ * 0: neither is near. */
+static __always_inline __u32 stack_bytes(__u64 from)
+{
+    struct mm_struct *mm = OF(CURRENT_TASK(), mm);
+    __u64 arguments = OF(mm, start_stack) + ABOVE_BYTES - from, self = THREAD_SELF + ABOVE_BYTES - from;
+    return arguments < CS_CHAIN_COPY_STACK ? arguments : self < CS_CHAIN_COPY_STACK ? self : 0;
+}
+
+/* The whole stack where its end is known; pages of it that aren't there are zeros. Else up to the first byte that can't be read, the
+ * top of the stack's memory or a page that isn't there, or to `most` and a page: there may be other memory behind it at once. */
 static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __u32 most)
 {
     __u32 n = 0;
@@ -41,13 +59,22 @@ static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __
     if ((from ^ sp) >> 12 && bpf_probe_read_user(copy->stack, 1, (const void *)from))
         from = sp; /* the stack's first page, and no other is below it */
     copy->from = from;
+    __u32 whole = stack_bytes(from) & (CS_CHAIN_COPY_STACK - 1);
+    if (whole) {
+        copy->cut = 1;
+        if (!bpf_probe_read_user(copy->stack, whole, (const void *)from))
+            return whole;
+        most = whole;
+    }
     for (int i = 0; i <= CS_CHAIN_COPY_PAGES; i++) {
         __u32 part = 4096 - ((from + n) & 4095);
         if (n >= most || n >= CS_CHAIN_COPY_STACK) {
             copy->cut = 1;
             break;
         }
-        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part, (const void *)(from + n)))
+        if (bpf_probe_read_user(&copy->stack[n & (CS_CHAIN_COPY_STACK - 1)], part,
+                                (const void *)(from + n)) &&
+            !whole)
             break;
         n += part;
     }

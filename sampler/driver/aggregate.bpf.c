@@ -65,14 +65,17 @@ static __always_inline int is_chosen(__u32 pid)
     return word && *word & cs_process_bit(pid);
 }
 
-/* Two fields of the kernel's own, and four more for chains; CO-RE finds where they are. */
+/* Two fields of the kernel's own, and five more for chains; CO-RE finds where they are. */
+struct mm_struct {
+    unsigned long start_stack;
+} __attribute__((preserve_access_index));
 struct thread_struct {
     unsigned long fsbase;
 } __attribute__((preserve_access_index));
 struct task_struct {
     int pid, tgid;
     unsigned int flags, in_execve : 1;
-    void *mm;
+    struct mm_struct *mm;
     struct thread_struct thread;
 } __attribute__((preserve_access_index));
 

@@ -14,7 +14,7 @@
 #define RULES 1024U      /* of a CPU, as unwind.bpf.h has it */
 #define SEGMENTS_MOST 96 /* 24 MB of rows: some 6 million */
 /* Of the ring of copied stacks: 256 of 8 KB, a quarter of a second's at 1 kHz. Where one program is recorded its beginning
- * counts: 128 of 64 KB, which the stacks of Go's goroutines have, for all CPUs. */
+ * counts: 128 of 64 KB, which the stacks of Go's goroutines have, for all CPUs. As much on old kernels, which copy every stack. */
 #define COPIES_A_CPU (2U << 20)
 #define COPIES_BYTES_MAX (4U << 20)
 #define COPIES_FILTERED (8U << 20)
@@ -36,13 +36,13 @@ static void unmap(const struct bpf_map *map, void *at)
         munmap(at, bytes_of(map));
 }
 
-int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus, unsigned users, bool filtered)
+int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus, unsigned users, bool filtered, bool old)
 {
     uint32_t ring = COPIES_A_CPU;
     m->n_cpus = users * n_cpus;
     while (ring < n_cpus * COPIES_A_CPU && ring < COPIES_BYTES_MAX)
         ring *= 2;
-    ring = filtered ? COPIES_FILTERED : ring;
+    ring = filtered || old ? COPIES_FILTERED : ring;
     return bpf_map__set_max_entries(m->copy, n_cpus) != 0 || bpf_map__set_max_entries(m->copies, ring) != 0 ||
                    bpf_map__set_max_entries(m->scratch, m->n_cpus) != 0 ||
                    bpf_map__set_max_entries(m->rules, m->n_cpus * RULES) != 0 ||

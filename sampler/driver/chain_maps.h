@@ -23,8 +23,8 @@ struct cs_chain_maps {
 };
 
 /* Before the program is loaded: `n_cpus` are tabled, each `users` times: programs that may interrupt one another have
- * scratch of their own. `filtered`: of chosen processes alone. 0 or -errno. */
-int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus, unsigned users, bool filtered);
+ * scratch of their own. `filtered`: of chosen processes alone. `old`: by programs that copy every stack. 0 or -errno. */
+int cs_chain_maps_size(struct cs_chain_maps *maps, unsigned n_cpus, unsigned users, bool filtered, bool old);
 /* After it: maps memory, makes the kernel's side ready; each half of a tree may take `cells`. 0 or -errno. */
 int cs_chain_maps_open(struct cs_chain_maps *maps, uint32_t cells);
 /* Readable when something was asked for; -1: none. */

@@ -407,8 +407,8 @@ static int load(struct cs_driver_state *s)
     s->chains.wants = s->bpf->maps.chain_wants;
     s->chains.copy = s->bpf->maps.chain_copy;
     s->chains.copies = s->bpf->maps.chain_copies;
-    if (s->config.chains &&
-        cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 3 : 1, s->config.filter != NULL) < 0)
+    if (s->config.chains && cs_chain_maps_size(&s->chains, s->n_slots, s->config.waits ? 3 : 1,
+                                               s->config.filter != NULL, s->old) < 0)
         return -EINVAL;
     s->waits = (struct cs_wait_maps){
         .rows = s->bpf->maps.wait_rows,

@@ -256,8 +256,7 @@ VERIFIED_ONCE int wait_copy_stack(struct cs_wait_copied *r, struct chain_scratch
     r->copy.pc = s->first_pc;
     __builtin_memcpy(r->copy.reg, s->reg, sizeof r->copy.reg);
     r->copy.end = s->end;
-    r->copy.n_stack = copy_stack(&r->copy, s->reg[SP_NUMBER],
-                                 held * 8 > CS_WAIT_RING ? CROWDED_BYTES : CS_CHAIN_COPY_STACK);
+    r->copy.n_stack = copy_stack(&r->copy, s->reg[SP_NUMBER], copy_most(held * 2, CS_WAIT_RING));
     r->record.copied = 1;
     return 1;
 }
