@@ -3,6 +3,7 @@
 
 #include "store/base/when.h"
 #include "store/catalog.h"
+#include "store/merged.h"
 #include "store/profile.h"
 #include "store/store_open.h"
 
@@ -34,22 +35,12 @@ static void widen(struct cs_store *store, const struct cs_store_times *t, bool i
     seen->grain_ms = length > seen->grain_ms ? length : seen->grain_ms;
 }
 
-/* NULL: of any event, or any image. */
-static const struct cs_store_profile_ref *intervals_of(const struct cs_times_cut *cut, const char *event,
-                                                       const char *image)
-{
-    for (size_t i = 0; i < cut->n; i++)
-        if (cut->profiles[i].kind == CS_KIND_INTERVALS &&
-            (!event || strcmp(cut->profiles[i].head->event, event) == 0) &&
-            (!image || strcmp(cut->profiles[i].image->id, image) == 0))
-            return &cut->profiles[i];
-    return NULL;
-}
-
-static bool has_labels(const struct cs_times_cut *cut)
+/* NULL: of any event. */
+static bool has_intervals(const struct cs_times_cut *cut, const char *event)
 {
     size_t i = 0;
-    while (i < cut->n && !(cut->profiles[i].kind == CS_KIND_POINTS && *cut->profiles[i].head->label))
+    while (i < cut->n && !(cut->profiles[i].kind == CS_KIND_INTERVALS &&
+                           (!event || strcmp(cut->profiles[i].head->event, event) == 0)))
         i++;
     return i < cut->n;
 }
@@ -64,7 +55,7 @@ bool cs_times_cuts(struct cs_times_cut *cut, const char *epoch)
         return false;
     const bool inside =
         cut->epoch.from_ms + 1000 > store->asked.from_ms && cut->epoch.to_ms < store->asked.to_ms + 1000;
-    if (!inside && !store->whole_epochs && intervals_of(cut, NULL, NULL) && !has_labels(cut))
+    if (!inside && !store->whole_epochs && has_intervals(cut, NULL))
         return true;
     widen(store, &cut->epoch, true);
     store->seen_any = true;
@@ -131,17 +122,40 @@ static uint64_t scaled(uint64_t n, double share)
     return (uint64_t)((double)n * (share < 1 ? share : 1));
 }
 
+static bool same_image(const struct cs_store_profile_ref *a, const struct cs_store_profile_ref *b)
+{
+    return strcmp(a->image->id, b->image->id) == 0;
+}
+
+/* The points of an event and image, whatever their labels, which intervals don't have. Profiles of an image follow one
+ * another. */
 static int cut_points(const struct cs_times_cut *cut, const struct cs_store_profile_ref *profile,
-                      const struct cs_store_profile_ref *intervals, struct cs_table *to,
-                      struct cs_store_profile_head *head, struct cs_error *err)
+                      struct cs_table *blocks, struct cs_table *to, struct cs_store_profile_head *head,
+                      struct cs_error *err)
 {
     const struct cs_store_times *asked = &cut->store->asked, *epoch = &cut->epoch;
-    struct cs_table *blocks = cs_table_open(&cs_schema_points), *points = NULL;
-    int rc = blocks ? take_intervals(cut, intervals, blocks, true, err) : -ENOMEM;
-    rc = rc < 0 ? rc : cs_store_load(profile, &points, err);
-    if (rc == 0 && share_out(blocks, points, to) < 0)
+    const struct cs_store_profile_ref *r = profile, *end = cut->profiles + cut->n;
+    struct cs_table *points = NULL;
+    int rc = 0;
+    while (r > cut->profiles && same_image(r - 1, profile))
+        r--;
+    head->period_sum = 0;
+    head->label[0] = '\0';
+    for (; rc == 0 && r < end && same_image(r, profile); r++) {
+        if (strcmp(r->head->event, profile->head->event) != 0)
+            continue;
+        if (r->kind == CS_KIND_POINTS && r < profile)
+            break; /* that one has them all */
+        if (r->kind == CS_KIND_POINTS) {
+            rc = cs_store_load_into(r, &points, err);
+            head->period_sum += r->head->period_sum;
+        } else if (r->kind == CS_KIND_INTERVALS) {
+            rc = take_intervals(cut, r, blocks, true, err);
+        }
+    }
+    if (rc == 0 && points && share_out(blocks, points, to) < 0)
         rc = cs_fail(err, ENOMEM, "not enough memory for the times of %s", profile->file);
-    if (rc == 0) {
+    if (rc == 0 && points) {
         uint64_t from = asked->from_ms > epoch->from_ms ? asked->from_ms : epoch->from_ms;
         uint64_t until = asked->to_ms < epoch->to_ms ? asked->to_ms : epoch->to_ms;
         double time = (double)(until - from) / (double)(epoch->to_ms - epoch->from_ms);
@@ -151,14 +165,12 @@ static int cut_points(const struct cs_times_cut *cut, const struct cs_store_prof
         head->running_ns = scaled(head->running_ns, time);
     }
     cs_table_close(points);
-    cs_table_close(blocks);
     return rc;
 }
 
 int cs_times_cut_profile(const struct cs_times_cut *cut, const struct cs_store_profile_ref *profile,
                          struct cs_bytes *bytes, struct cs_error *err)
 {
-    const struct cs_store_profile_ref *intervals = profile;
     struct cs_store_profile_head head = *profile->head;
     switch (profile->kind) {
     case CS_KIND_STACKS:
@@ -169,27 +181,26 @@ int cs_times_cut_profile(const struct cs_times_cut *cut, const struct cs_store_p
     case CS_KIND_BLAME:
     case CS_KIND_WAIT_TIMES:
         return 0;
-    case CS_KIND_POINTS:
-        if (!intervals_of(cut, head.event, NULL)) /* where bursts began */
-            return 1;
-        intervals = intervals_of(cut, head.event, profile->image->id);
-        break;
     case CS_KIND_INTERVALS:
         break;
+    case CS_KIND_POINTS:
+        if (has_intervals(cut, head.event))
+            break;
+        return 1; /* where bursts began */
     default:
         return 1;
     }
-    if (!intervals)
-        return 0;
-    struct cs_table *to = cs_table_open(cs_kind_schema(profile->kind));
-    int rc = !to ? cs_fail(err, ENOMEM, "not enough memory for the times of %s", profile->file)
-             : profile == intervals ? take_intervals(cut, profile, to, false, err)
-                                    : cut_points(cut, profile, intervals, to, &head, err);
+    struct cs_table *to = cs_table_open(cs_kind_schema(profile->kind)),
+                    *blocks = cs_table_open(&cs_schema_points);
+    int rc = !to || !blocks                       ? -ENOMEM
+             : profile->kind == CS_KIND_INTERVALS ? take_intervals(cut, profile, to, false, err)
+                                                  : cut_points(cut, profile, blocks, to, &head, err);
     if (rc == 0 && cs_table_rows(to) > 0)
-        rc = cs_store_profile_encode(&head, to, bytes) < 0
-                 ? cs_fail(err, ENOMEM, "not enough memory for the times of %s", profile->file)
-                 : 1;
+        rc = cs_store_profile_encode(&head, to, bytes) < 0 ? -ENOMEM : 1;
+    if (rc == -ENOMEM)
+        cs_fail(err, ENOMEM, "not enough memory for the times of %s", profile->file);
     cs_table_close(to);
+    cs_table_close(blocks);
     return rc;
 }
 
@@ -219,6 +230,11 @@ static int nothing(struct cs_store *store, const struct cs_store_times *asked, s
     tell_extents(store, has, sizeof has);
     return cs_fail(err, ENOENT, "%.120s has nothing from %s%s%s", store->path, range, *has ? ": it has " : "",
                    has);
+}
+
+const struct cs_store_times *cs_store_times_asked(const struct cs_store *store)
+{
+    return store->timed ? &store->asked : NULL;
 }
 
 int cs_store_see_times(struct cs_store *store, const struct cs_store_times *asked, bool whole_epochs,

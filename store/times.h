@@ -3,11 +3,9 @@
  * times within an epoch where that has intervals: such an epoch is cut. Of a cut epoch these are seen:
  *
  *     points, intervals   of the intervals that meet the times. A block's samples are shared out over its points as
- *                         those of the whole epoch are
+ *                         those of the whole epoch are. They have no labels, since intervals have none
  *     bursts, paths       as they are: they tell of the code, not of when
- *     chains, waits, tags not at all: nothing tells their times
- *
- * An epoch whose points have labels is never cut: intervals have none. */
+ *     chains, waits, tags not at all: nothing tells their times */
 #ifndef CS_STORE_TIMES_H
 #define CS_STORE_TIMES_H
 
@@ -23,10 +21,13 @@ struct cs_store_seen {
 };
 
 /* From now on what is read through this handle is of these times only, of those epochs that it sees already.
- * `whole_epochs`: none is cut, since what is read next has no finer times. -ENOENT, and which times the store has, where
+ * `whole_epochs`: none is cut, since chains, waits or labels are asked for. -ENOENT, and which times the store has, where
  * there is nothing. */
 int cs_store_see_times(struct cs_store *store, const struct cs_store_times *asked, bool whole_epochs,
                        struct cs_store_seen *seen, struct cs_error *err);
+
+/* NULL: all of the epochs that it sees. */
+const struct cs_store_times *cs_store_times_asked(const struct cs_store *store);
 
 /* For the catalogue: the profiles of an epoch of which only a part is asked for. */
 struct cs_times_cut {

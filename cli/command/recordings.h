@@ -5,8 +5,8 @@
 
 #include "store/store.h"
 
-/* What the report is about: -1, -2, ... count epochs with samples, or those that `observe` wrote. Of chains and waits
- * nothing but the epoch tells the time. */
+/* What the report is about: -1, -2, ... count epochs with samples, or those that `observe` wrote. Of chains, waits
+ * and labels nothing but the epoch tells the time. */
 enum recordings_of { RECORDINGS_OF_SAMPLES, RECORDINGS_OF_OBSERVER, RECORDINGS_OF_CHAINS };
 
 struct recordings {

@@ -508,7 +508,7 @@ static int run(const struct parsed *args)
         return usage_error("--brief-calls is a list of its own: it can't be combined with --by or --wall");
     struct profile_filter filter = {
         option(args, "image"), option(args, "process"), recording_asked(args), option(args, "event"),
-        option_given(args, "wall") || option_choice(args, "sort", orders, 0) == 1};
+        option_given(args, "wall") || by == BY_PROCESS || option_choice(args, "sort", orders, 0) == 1};
     struct profile p;
     struct cs_error err = {0};
     if (profile_open(&p, store, &filter, &err) < 0)

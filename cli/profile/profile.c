@@ -227,9 +227,9 @@ int profile_open(struct profile *p, const char *path, const struct profile_filte
                  struct cs_error *err)
 {
     *p = (struct profile){.one_image = filter->image != NULL};
-    int rc =
-        recordings_open(path, filter->epoch, filter->chains ? RECORDINGS_OF_CHAINS : RECORDINGS_OF_SAMPLES,
-                        &p->store, &p->recordings, err);
+    int rc = recordings_open(path, filter->epoch,
+                             filter->chains || filter->label ? RECORDINGS_OF_CHAINS : RECORDINGS_OF_SAMPLES,
+                             &p->store, &p->recordings, err);
     if (rc == -ENOENT && access(path, F_OK) < 0)
         nothing_there(err, "there is no store at", path, "");
     if (rc < 0)

@@ -55,7 +55,7 @@ struct profile_filter {     /* NULL = all */
     const char *label;      /* process */
     const char *epoch;      /* as recordings_open takes it: NULL = the newest recording */
     const char *main_event; /* what shares are of, else cycles, cpu-clock, or the one with most profiles */
-    bool chains;            /* the report is of chains or waits */
+    bool chains;            /* the report is of chains, waits or labels */
 };
 
 struct profile_event {

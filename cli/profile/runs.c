@@ -97,7 +97,8 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, cons
     struct profile_rows rows;
     char timed[256];
     snprintf(timed, sizeof timed, "%s%s", epoch, times);
-    struct profile_filter filter = {.epoch = timed, .main_event = runs->event, .chains = runs->totals};
+    struct profile_filter filter = {
+        .epoch = timed, .main_event = runs->event, .chains = runs->totals || by == BY_PROCESS};
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
@@ -158,7 +159,7 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
     struct profile p;
     struct profile_filter filter = {.epoch = epoch ? epoch : "all",
                                     .main_event = *runs->event ? runs->event : event,
-                                    .chains = runs->totals};
+                                    .chains = runs->totals || by == BY_PROCESS};
     const char *times = epoch && strchr(epoch, '@') ? strchr(epoch, '@') : "";
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)

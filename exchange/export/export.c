@@ -7,6 +7,7 @@
 #include "store/catalog.h"
 #include "store/merged.h"
 #include "store/table/wait_schemas.h"
+#include "store/times.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,6 +27,7 @@ const struct cs_exporter *const cs_exporters[] = {
 struct collecting {
     struct cs_export *to;
     const char *event, *image;
+    const struct cs_store_times *times; /* NULL: all */
     struct cs_error *err;
     char epoch[256];
     uint64_t epoch_ns; /* how long that one was */
@@ -45,6 +47,8 @@ static void note_time(struct collecting *c, const struct cs_store_profile_ref *r
 {
     if (strcmp(c->epoch, ref->epoch) != 0) {
         int64_t began = beginning(ref->epoch);
+        if (c->times && began < (int64_t)(c->times->from_ms / 1000))
+            began = (int64_t)(c->times->from_ms / 1000);
         snprintf(c->epoch, sizeof c->epoch, "%s", ref->epoch);
         c->to->began = c->to->began && c->to->began < began ? c->to->began : began;
         c->epoch_ns = 0;
@@ -130,6 +134,7 @@ int cs_export_open(struct cs_store *store, const char *event, const char *image,
     struct collecting c = {.to = out,
                            .event = event,
                            .image = image,
+                           .times = cs_store_times_asked(store),
                            .err = err,
                            .meant_image.word = image ? image : "",
                            .meant_event.word = event ? event : ""};

@@ -97,7 +97,7 @@ static void merge(struct cs_store *s, const struct cs_store_image *image, const 
 }
 
 /* An epoch from NOON to an hour later: in its first half 60 samples of a block with points 0x10 and 0x14 (3 to 1), in its
- * second 40 of another one. */
+ * second 40 of another one. With a label the first point has it, the others have another. */
 static struct cs_store *make_store(const char *label, bool intervals, bool ended)
 {
     static const uint64_t points[][2] = {{0x10, 45}, {0x14, 15}, {0x20, 40}};
@@ -111,7 +111,9 @@ static struct cs_store *make_store(const char *label, bool intervals, bool ended
     assert_non_null(mkdtemp(place));
     assert_int_equal(cs_store_open(place, CS_STORE_WRITE, &s, &err), 0);
     assert_int_equal(cs_store_epoch(s, NULL, &err), 0);
-    merge(s, &program, &cs_schema_points, label, points[0], 3);
+    merge(s, &program, &cs_schema_points, label, points[0], *label ? 1 : 3);
+    if (*label)
+        merge(s, &program, &cs_schema_points, "another", points[1], 2);
     merge(s, &chains, &cs_schema_contexts, label, NULL, 0);
     if (intervals)
         merge(s, &program, &cs_schema_intervals, "", times[0], 2);
@@ -189,13 +191,24 @@ static void an_epoch_with_intervals_is_cut_and_its_parts_add_up(void **unused)
     end(s);
 }
 
+static void points_with_labels_are_cut_together(void **unused)
+{
+    static const uint64_t first[][2] = {{0x10, 45}, {0x14, 15}};
+    struct cs_store *s = make_store("web (7)", true, true);
+    (void)unused;
+    see(s, 0, H / 2, false);
+    has_points(s, first, 2, 1200);
+    assert_int_equal(count(s, CS_KIND_POINTS), 1);
+    end(s);
+}
+
 static void what_tells_no_finer_times_is_seen_by_epochs(void **unused)
 {
     static const uint64_t all[][2] = {{0x10, 45}, {0x14, 15}, {0x20, 40}};
     static const struct {
         const char *label;
         bool intervals, whole;
-    } cases[] = {{"", false, false}, {"", true, true}, {"web (7)", true, false}};
+    } cases[] = {{"", false, false}, {"", true, true}, {"web (7)", true, true}};
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cs_store *s = make_store(cases[i].label, cases[i].intervals, true);
@@ -204,7 +217,7 @@ static void what_tells_no_finer_times_is_seen_by_epochs(void **unused)
         assert_int_equal(seen.times.to_ms, NOON + H);
         assert_int_equal(seen.grain_ms, H);
         assert_true(seen.by_epochs);
-        has_points(s, all, 3, 1000);
+        has_points(s, all, 3, *cases[i].label ? 2000 : 1000);
         assert_int_equal(count(s, CS_KIND_CONTEXTS), 1);
         end(s);
     }
@@ -265,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_time_is_local_unless_it_ends_in_z),
         cmocka_unit_test(what_is_no_time_is_refused),
         cmocka_unit_test(an_epoch_with_intervals_is_cut_and_its_parts_add_up),
+        cmocka_unit_test(points_with_labels_are_cut_together),
         cmocka_unit_test(what_tells_no_finer_times_is_seen_by_epochs),
         cmocka_unit_test(times_without_anything_are_an_error_that_says_what_there_is),
         cmocka_unit_test(an_epoch_without_an_end_lasts_until_its_last_write),
