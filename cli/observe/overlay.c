@@ -170,7 +170,7 @@ static void print_series(struct output *out, const struct overlay *o)
         {.key = "series", .head = "of", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "intervals", .head = "intervals", .kind = COLUMN_COUNT},
         {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 3},
-        {.key = "deviation", .head = "deviation", .kind = COLUMN_NUMBER, .digits = 3},
+        {.key = "deviation", .head = "std dev", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "p1", .head = "1 %", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "p50", .head = "median", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "p99", .head = "99 %", .kind = COLUMN_NUMBER, .digits = 3},

@@ -18,7 +18,7 @@ void call_columns(const struct cs_call_counts *counts, struct column *columns)
         {.key = "calls_error_percent", .head = "± %", .kind = COLUMN_NUMBER, .digits = 1, .spare = true},
         {.key = "calls_confidence", .kind = COLUMN_TEXT},
         {.key = "cost_a_call", .kind = COLUMN_NUMBER},
-        {.key = "a_call", .head = absolute ? "a call" : NULL, .kind = COLUMN_TEXT},
+        {.key = "a_call", .head = absolute ? "per call" : NULL, .kind = COLUMN_TEXT},
     };
     memcpy(columns, own, sizeof own);
     for (unsigned i = 0; !counts->n && i < CALL_COLUMNS; i++)

@@ -92,14 +92,19 @@ shown = "".join(open(p, encoding="utf-8").read() for p in pages)
 for picture in glob.glob("docs/pictures/*.png"):
     if os.path.basename(picture) not in shown:
         complain(picture, "is in no page")
+explained = set(re.findall("`([^`]+)`", open("docs/columns.md", encoding="utf-8").read()))
+heads = {h: path for path in glob.glob("cli/**/*.c", recursive=True) if "accuracy" not in path
+         for of in re.findall(r"\.head = ([^,;}]*)", open(path, encoding="utf-8").read()) for h in re.findall('"([^"]+)"', of)}
+for head in sorted(heads.keys() - explained):
+    complain("docs/columns.md doesn't explain the head", head, "of", heads[head])
 version = re.search(r"^VERSION *:= *(\S+)", open("Makefile").read(), re.M)[1]
 for path, pattern in [("CHANGES.md", r"^## (\d\S*)$"), ("debian/changelog", r"^cyclescope \((\S+)\)"), ("scripts/portable/daemonset.yaml", r"cyclescope:(\d\S*)"),
                       ("docs/install.md", r"cyclescope[-_:](\d[\d.]*\d)"), ("docs/runbook.md", r"cyclescope[-_:](\d[\d.]*\d)")]:
     named = re.findall(pattern, open(path).read(), re.M)
     if not named or set(named[:1] if path in ("CHANGES.md", "debian/changelog") else named) != {version}:
         complain(path, "has version", named[:3], "and the Makefile", version)
-if len(benches) < 20 or sum(map(bool, options.values())) < 15:
-    complain("too little was looked at:", len(benches), "benchmarks,", len(options), "subcommands")
+if len(benches) < 20 or sum(map(bool, options.values())) < 15 or len(heads) < 100:
+    complain("too little was looked at:", len(benches), "benchmarks,", len(options), "subcommands,", len(heads), "heads")
 sys.exit(bad > 0)
 PY
 exit $bad
