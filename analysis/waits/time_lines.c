@@ -248,7 +248,7 @@ int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
         rc = cs_fail(err, ENOENT,
                      "the recording has no times of waits: cyclescope record --waits records them");
     if (rc == 0 && l->to_ns <= l->from_ns)
-        rc = cs_fail(err, EINVAL, "the recording is only %.3g s long", (double)l->whole_ns * 1e-9);
+        rc = cs_fail(err, EINVAL, "the recording is only %.3f s long", (double)l->whole_ns * 1e-9);
     if (g.waits.tree)
         cs_calls_close(&g.waits);
     free(g.rows);

@@ -59,6 +59,12 @@ uint64_t cs_wait_what_text(const struct cs_wait_groups *w, const struct cs_wait_
     return g->ns;
 }
 
+/* Three digits, without an exponent. */
+static int decimals(double seconds)
+{
+    return seconds >= 100 ? 0 : seconds >= 10 ? 1 : seconds >= 1 ? 2 : 3;
+}
+
 void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
                         size_t size)
 {
@@ -66,8 +72,9 @@ void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_gro
     char what[160];
     const uint64_t ns = cs_wait_what_text(w, g, what, sizeof what);
     const char *object = ns == g->ns && g->object.text ? g->object.text : NULL;
-    snprintf(text, size, "threads waited longer than they ran (%.3g s on a CPU): %.3g s for %s%s%.100s%s%s",
-             (double)w->on_ns * 1e-9, (double)ns * 1e-9, what, object ? " (" : "", object ? object : "",
+    const double ran = (double)w->on_ns * 1e-9, waited = (double)ns * 1e-9;
+    snprintf(text, size, "threads waited longer than they ran (%.*f s on a CPU): %.*f s for %s%s%.100s%s%s",
+             decimals(ran), ran, decimals(waited), waited, what, object ? " (" : "", object ? object : "",
              object ? ")" : "", either ? ", unless they were idle there" : "");
 }
 

@@ -250,7 +250,8 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     for (unsigned i = 0; i < seen->n_notes; i++)
         output_note(out, "%s", seen->notes[i]);
     if (seen->followed)
-        output_line(out, "the CPU was followed through %" PRIu64 " context switches", seen->switches);
+        output_line(out, "the CPU was followed through %s context switches",
+                    thousands((double)seen->switches).text);
     output_set(out, "target_cpu_seconds", json_real(seen->target_cpu_seconds));
     output_set(out, "target_waited_percent", json_real(100 * seen->waited));
     output_set(out, "followed", json_boolean(seen->followed));

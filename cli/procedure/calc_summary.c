@@ -65,12 +65,11 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     if (!(s->total > 0))
         return;
     if (s->actual_cycles > 0)
-        output_line(out, "Best case %s of %s sample%s%s", thousands(s->best_cycles).text,
-                    thousands(s->actual_cycles).text, plural(s->actual_cycles),
-                    s->best_cycles < 0.995 * s->actual_cycles ? " (the rest is dynamic stall)" : "");
+        output_line(out, "Without dynamic stalls: %s of %s sample%s", thousands(s->best_cycles).text,
+                    thousands(s->actual_cycles).text, plural(s->actual_cycles));
     double best, actual = summary_cpi(s, &best);
     if (isfinite(actual))
-        output_line(out, "Best case %.2f CPI, actual %.2f CPI%s", best, actual,
+        output_line(out, "CPI: %.2f without dynamic stalls, %.2f actual%s", best, actual,
                     actual < 0.995 * best ? " (faster than the model allows)" : "");
     output_line(out, "%s", "");
     output_line(out, "%-24s %20s %12s", "dynamic stall by cause", "possible", "likely");

@@ -123,8 +123,8 @@ static int report(const struct parsed *args, const struct runs *runs)
 
     struct output *out = output_open(args);
     output_set(out, "event", json_text(runs->event));
-    output_line(out, "samples of type %s in %zu run%s, %.0f in all", runs->event, runs->n_runs,
-                plural((double)runs->n_runs), total);
+    output_line(out, "%s samples of %s in %zu run%s", thousands(total).text, runs->event, runs->n_runs,
+                plural((double)runs->n_runs));
     struct table *table = output_table(out, "runs", run_columns, 3);
     for (size_t r = 0; r < runs->n_runs; r++) {
         table_count(table, r + 1);

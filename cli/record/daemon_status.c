@@ -2,6 +2,7 @@
 /* The daemon answers in lines "key value"; the table says which of them people read, and in which unit. */
 #include "cli/record/daemon_status.h"
 
+#include "cli/command/figures.h"
 #include "cli/output/output.h"
 
 #include <stdio.h>
@@ -84,6 +85,8 @@ static void put_line(struct output *out, const char *key, const char *value)
         return;
     if (line->factor == 0)
         output_line(out, "%-32s %s", line->head, value);
+    else if (line->factor == 1 && !line->digits && !*line->unit) /* a count */
+        output_line(out, "%-32s %s", line->head, thousands(strtod(value, NULL)).text);
     else
         output_line(out, "%-32s %.*f%s", line->head, line->digits, line->factor * strtod(value, NULL),
                     line->unit);
@@ -97,7 +100,9 @@ static void put_chains(struct output *out, const char *complete, const char *res
     for (const char *line = rest; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         if (strncmp(line, "chains.", 7) == 0 && strchr(line, ' '))
             all += strtod(strchr(line, ' '), NULL);
-    snprintf(share, sizeof share, "%.1f %% of %.0f", all > 0 ? 100 * whole / all : 0, all);
+    if (!(all > 0))
+        return;
+    snprintf(share, sizeof share, "%.1f %% of %s", 100 * whole / all, thousands(all).text);
     put_line(out, "chains.complete", share);
 }
 

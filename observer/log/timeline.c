@@ -174,7 +174,7 @@ static int prepare(const struct cs_observe_log_head *head, const struct cs_sink 
     if (whole->samples < 2)
         return cs_fail(err, ENODATA, "the log has no two samples");
     if (from >= end || to <= from)
-        return cs_fail(err, EINVAL, "nothing was logged from %g to %g s: the log has %.6g s",
+        return cs_fail(err, EINVAL, "nothing was logged from %g to %g s: the log has %.3f s",
                        options->from_seconds, options->to_seconds > 0 ? options->to_seconds : end / hz,
                        end / hz);
     struct cs_observe_timeline *t = calloc(1, sizeof *t + options->buckets * sizeof t->buckets[0]);
