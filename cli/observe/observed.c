@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define BAR_CELLS 40
+#define EDGES_TOLD 0.02  /* two means that differ by so much */
 #define ASKED_MISSED 1.2 /* by so much: it takes samples as fast as it can */
 #define BAR_BYTES (3 * BAR_CELLS + 1)
 
@@ -361,5 +362,11 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned s
     }
     if (outside > 0.00005)
         output_line(out, "%29.2f %% beyond", 100 * outside);
+    const double mean = value ? cs_sink_mean(o->sink, cs_tags_find(o->sink->tags[0], *value), series) : 0;
+    if (value && n > 0 && fabs(mean - moments.mean) > EDGES_TOLD * moments.mean)
+        output_note(out,
+                    "tags has a mean of %s: it also counts intervals in which the tag began or ended. They "
+                    "are in no histogram.",
+                    figure(mean * scale, 4).text);
     free(bins);
 }
