@@ -54,7 +54,7 @@ if (P.labels) {
   show("threads", $("h-threads").textContent);
   const first = (l) => [...l.rows].reduce((a, b) => (b[1] > a[1] ? b : a), [null, 0])[0];
   window.threadGrid = new Grid($("threads-grid"), $("h-threads").textContent, [
-    { head: P.events[main], value: (l) => l.samples, show: number }, { head: "%", value: (l) => 100 * l.samples / total, show: share, bar: true },
+    { head: P.events[main], spare: true, value: (l) => l.samples, show: number }, { head: "%", value: (l) => 100 * l.samples / total, show: share, bar: true },
     { head: labelKind, text: true, open: true, value: (l) => l.name },
     { head: "mostly", text: true, value: (l) => { const r = first(l); return r ? shortName(r) : ""; } }], [...labelled.values()].sort((a, b) => b.samples - a.samples),
     (l) => State.set({ t: State.get("t") === l.name ? "" : l.name, z: "" }));

@@ -55,7 +55,7 @@ function fillDetail(row) {
     body.append(element("h3", {}, "Instructions"));
     const bubbles = (r) => (r[5] || []).join("; ");
     body.append(plainTable("Instructions", [["samples", "n spare", (r) => r[1] ? number(r[1]) : ""], ["%", "n p", (r) => percent(r[1])], ["cycles", "n", (r) => r[4] == null ? "" : r[4].toFixed(1)],
-      ["offset", "n", (r) => r[0]], ["line", "n spare", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all, (r) => r[1]));
+      ["offset", "n spare", (r) => r[0]], ["line", "n spare", (r) => r[2] || ""], ["instruction", "c", (r) => r[3]], ["culprits", "t bubble", bubbles]], d.instructions, (r) => r[1] >= 0.1 * all, (r) => r[1]));
   }
   if (d.cfg) controlFlow(body, d);
 }

@@ -6,12 +6,12 @@ const fine = (n) => n == null ? "" : Math.abs(n) < 0.0005 ? "0" : n.toFixed(3);
 const share = (n) => n == null || !isFinite(n) ? "" : n.toFixed(1);
 const ROW = 26, PRINTED_ROWS = 40;
 
-/* columns: head, value(row); text or a number; show(value); bar: a share as a bar; spare: not on a narrow page; open: its button opens the row; title(row): shown at the pointer, else its text; mark(row): a
+/* columns: head, value(row); text or a number; show(value); bar: a share as a bar; spare: not on a narrow page; roomy: on a wide one only; open: its button opens the row; title(row): shown at the pointer, else its text; mark(row): a
  * class. onOrder(text) is told the order when a head is clicked, as order() takes it. */
 class Grid {
   constructor(host, label, columns, rows, onOpen, onOrder) {
     Object.assign(this, { host, columns, all: rows, rows, onOpen, onOrder, by: -1, down: true, at: -1, words: "" });
-    this.head = element("tr", {}, ...columns.map((c, i) => element("th", { class: (c.text ? "" : "n") + (c.spare ? " spare" : ""), scope: "col", "aria-sort": "none" },
+    this.head = element("tr", {}, ...columns.map((c, i) => element("th", { class: (c.text ? "" : "n") + (c.spare ? " spare" : "") + (c.roomy ? " roomy" : ""), scope: "col", "aria-sort": "none" },
       element("button", { onclick: () => this.click(i) }, c.head))));
     this.body = element("tbody");
     this.more = element("caption", { class: "hint" });
@@ -50,7 +50,7 @@ class Grid {
     const r = this.rows[i], row = element("tr", { "aria-rowindex": i + 2, class: (i === this.at ? "on" : "") + (this.chosen && this.chosen(r) ? " chosen" : "") });
     for (const c of this.columns) {
       const value = c.value(r), text = c.show ? c.show(value) : value ?? "";
-      const cell = element("td", { class: (c.text ? "t" : "n") + (c.spare ? " spare" : "") + (c.mark ? " " + c.mark(r) : ""), title: c.title ? c.title(r) : c.text ? text : "" });
+      const cell = element("td", { class: (c.text ? "t" : "n") + (c.spare ? " spare" : "") + (c.roomy ? " roomy" : "") + (c.mark ? " " + c.mark(r) : ""), title: c.title ? c.title(r) : c.text ? text : "" });
       cell.append(c.open ? element("button", { class: "open", tabindex: "-1", onclick: () => { this.at = i; this.onOpen(r); } }, c.brief ? c.brief(r) : text) : text);
       if (c.bar) cell.style.setProperty("--part", Math.min(100, value || 0) + "%"), cell.classList.add("bar-cell");
       row.append(cell);

@@ -10,10 +10,10 @@ function waits(w) {
   $("waits-places").textContent = "Estimated from the waits that were kept; idle rows come last. A place opens its call chains." + (w.left ? ` ${number(w.left)} more places aren't shown.` : "");
   window.waitsGrid = new Grid($("waits-grid"), "Waits", [
     { head: "s", spare: true, value: (r) => r[0], show: fine }, { head: "%", value: (r) => r[1], show: share, bar: true }, { head: "waits", spare: true, value: (r) => r[2], show: number },
-    { head: "median ms", spare: true, value: (r) => r[3], show: fine }, { head: "longest ms", spare: true, value: (r) => r[4], show: share },
+    { head: "median ms", spare: true, value: (r) => r[3], show: fine }, { head: "longest ms", spare: true, roomy: true, value: (r) => r[4], show: share },
     { head: "is", spare: true, text: true, value: (r) => r[13] }, { head: "for", text: true, value: (r) => r[5] }, { head: "in", text: true, open: true, title: (r) => `${r[6] || "[libc or kernel]"} in ${r[7]}`, value: (r) => r[6] || "[libc or kernel]" },
     { head: "who meanwhile was", text: true, value: (r) => r[11], mark: () => "wide" }, { head: "ended by", spare: true, text: true, value: (r) => r[10], mark: () => "by" },
-    { head: "thread", spare: true, text: true, value: (r) => r[8] }, { head: "object", spare: true, text: true, value: (r) => r[9], mark: () => "slim" }].filter((c) => w.rows.some((r) => c.value(r) != null)), w.rows,
+    { head: "thread", spare: true, text: true, value: (r) => r[8] }, { head: "object", spare: true, roomy: true, text: true, value: (r) => r[9], mark: () => "slim" }].filter((c) => w.rows.some((r) => c.value(r) != null)), w.rows,
     (r) => { State.set({ f: "waits", s: r[6] || "", z: "", t: "" }); goTo("flame"); });
 }
 if (P.waits) waits(P.waits);
