@@ -59,7 +59,9 @@ static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __
     if ((from ^ sp) >> 12 && bpf_probe_read_user(copy->stack, 1, (const void *)from))
         from = sp; /* the stack's first page, and no other is below it */
     copy->from = from;
-    __u32 whole = stack_bytes(from) & (CS_CHAIN_COPY_STACK - 1);
+    __u64 whole = stack_bytes(from);
+    asm volatile("" : "+r"(whole)); /* else the compiler leaves the mask out, which old verifiers need */
+    whole &= CS_CHAIN_COPY_STACK - 1;
     if (whole) {
         copy->cut = 1;
         if (!bpf_probe_read_user(copy->stack, whole, (const void *)from))
