@@ -35,7 +35,8 @@ static void put_totals(struct output *out, const struct cs_wait_groups *w)
         table_text(table, t->what);
         table_number(table, (double)t->ns * 1e-9);
         table_number(table, percent(t->ns, w->all_ns));
-        if (t->count)
+        /* A thread waits for a CPU after most other waits, too: those are in the time, and weren't counted. */
+        if (t->count && !(output_form(out) == OUTPUT_TEXT && strcmp(t->what, "run-queue") == 0))
             table_count(table, t->count);
         else
             table_none(table);
@@ -223,7 +224,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"critical-path", 0, NULL, "follow the time of a thread through the threads that it waited for"},
     {"of", 0, "NAME", "critical path of the threads with this name (default: the program's first thread)"},
-    OPTION_BY,
+    {"by", 'b', "WHAT", "what a row shows: place (default) or thread"},
     OPTION_PROCESS,
     OPTION_EPOCH,
     OPTIONS_TIMES,

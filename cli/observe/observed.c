@@ -185,9 +185,11 @@ static void add_unusable(struct unusable *u, const struct cs_rates_mixed *mixed,
         u->shorter = mixed->shorter;
 }
 
-/* The shortest period that can be had: what it had where it asked for less, and what a reading takes. */
-static double least_period(const struct observed *o, double had)
+/* The shortest period that can be had: a usual short one where even that is longer than asked for, else what a reading
+ * takes. */
+static double least_period(const struct observed *o)
 {
+    double had = cs_dte_cycle_quantile(o->sink->periods, 0.1);
     double reading = cs_dte_cycle_quantile(o->sink->periods, 0.5) - cs_dte_cycle_quantile(o->sink->gaps, 0.5);
     return o->asked_cycles && had > ASKED_MISSED * (double)o->asked_cycles ? had : reading;
 }
@@ -196,7 +198,7 @@ static void note_unusable(struct output *out, const struct observed *o, const st
 {
     const uint64_t intervals = cs_dte_tally_intervals(&o->sink->tally);
     const double period = intervals ? (double)cs_dte_tally_cycles(&o->sink->tally) / (double)intervals : 0;
-    const double advised = fmax(1, floor(period * u->shorter)), least = least_period(o, period);
+    const double advised = fmax(1, floor(period * u->shorter)), least = least_period(o);
     char advice[160];
     if (advised < least)
         snprintf(advice, sizeof advice,

@@ -98,17 +98,25 @@ static int fail_above(const struct parsed *args, struct output *out, const struc
         return 0;
     double percent = option_number(args, "fail-above", 0, 0, 1000), base = c->shares ? 100 : c->side[0].cost;
     double row = 0;
-    for (size_t i = 0; i < c->n && c->change[i].significant; i++)
-        row = fmax(row, 100 * (c->change[i].cost_b - c->change[i].cost_a * c->common_factor) / base);
+    const char *most = NULL;
+    for (size_t i = 0; i < c->n && c->change[i].significant; i++) {
+        double more = 100 * (c->change[i].cost_b - c->change[i].cost_a * c->common_factor) / base;
+        most = more > row ? c->change[i].row->name : most;
+        row = fmax(row, more);
+    }
     double all = c->all.significant && !c->shares ? 100 * (c->all.ratio - 1) : 0;
     bool blind = isnan(c->all.visible) || 100 * c->all.visible > percent;
     bool fails = fmax(row, all) > percent;
-    output_note(out,
-                fails ? "--fail-above %g %%: fails."
-                : blind
-                    ? "--fail-above %g %%: can't tell, these runs would not have shown it. Record more runs."
+    if (fails && row >= all)
+        output_note(out, "--fail-above %g %%: fails. %s alone costs %.1f %% of the total more.", percent,
+                    most ? most : "One row", row);
+    else
+        output_note(
+            out,
+            fails   ? "--fail-above %g %%: fails: the total."
+            : blind ? "--fail-above %g %%: can't tell, these runs would not have shown it. Record more runs."
                     : "--fail-above %g %%: passes.",
-                percent);
+            percent);
     return fails ? 1 : blind ? 3 : 0;
 }
 

@@ -89,7 +89,8 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
         output_note(
             out,
             "Time in the kernel and the C library counts for the functions that called them. Idle time isn't "
-            "in s and %%: time without work, time that may be, and time until other threads have ended.");
+            "in s and %%: time without work or that may be, and waits for threads whose own rows have that "
+            "time.");
         output_next(out, args, "next:", "waits", NULL, "");
         rc = output_close(out);
     } else {

@@ -10,10 +10,10 @@ cd "$work" || exit 1
 waiting=$BUILD/tests/programs/waiting
 fail() { echo "not ok: $*"; exit 1; }
 for run in 1 2; do
-    "$CYCLESCOPE" record --waits --no-bursts -o a -- "$waiting" sleeping-lock 1 >>a.log 2>/dev/null || fail "record A"
-    "$CYCLESCOPE" record --waits --no-bursts -o b -- "$waiting" sleeping-lock 2 >>b.log 2>/dev/null || fail "record B"
+    ahead "$CYCLESCOPE" record --waits --no-bursts -o a -- "$waiting" sleeping-lock 1 >>a.log 2>/dev/null || fail "record A"
+    ahead "$CYCLESCOPE" record --waits --no-bursts -o b -- "$waiting" sleeping-lock 2 >>b.log 2>/dev/null || fail "record B"
 done
-"$CYCLESCOPE" record --waits --no-bursts -o c -- "$waiting" pipe 1 >/dev/null 2>&1 || fail "record C"
+ahead "$CYCLESCOPE" record --waits --no-bursts -o c -- "$waiting" pipe 1 >/dev/null 2>&1 || fail "record C"
 "$CYCLESCOPE" diff --waits a b --json >grown || fail "diff of two stores"
 "$CYCLESCOPE" diff --waits a b --shares --all --json >shares || fail "diff of shares"
 "$CYCLESCOPE" diff --waits a c --by kind --json >kinds || fail "diff by kind"
