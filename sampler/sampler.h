@@ -197,6 +197,8 @@ bool cs_sampler_counted(const struct cs_sampler *sampler, unsigned event, uint64
 /* Process of CS_TARGET_COMMAND, and its wait status once cs_sampler_poll returned 0; -1 before. */
 pid_t cs_sampler_child(const struct cs_sampler *sampler);
 int cs_sampler_child_status(const struct cs_sampler *sampler);
+/* Of a command that has ended, with the children that it waited for; else 0. */
+double cs_sampler_child_cpu_seconds(const struct cs_sampler *sampler);
 
 /* A burst took `ns` of the profiled work's time: that counts against the budget. Any thread. */
 void cs_sampler_held(struct cs_sampler *sampler, uint64_t ns);

@@ -29,6 +29,7 @@ static int asked_to_end;
 struct watch { /* what tags of a run mean */
     struct addresses *addresses;
     const struct cs_observed *seen;
+    bool joined; /* values of one name, into one row */
 };
 
 static void stop(void)
@@ -127,11 +128,14 @@ static uint64_t standing(void *arg, uint64_t value)
 static void join_regions(struct watch *w)
 {
     addresses_of(w->addresses, w->seen->signals);
-    for (unsigned t = 0; t < w->seen->sink->n_tags; t++)
+    for (unsigned t = 0; t < w->seen->sink->n_tags; t++) {
+        const uint32_t values = w->seen->sink->tags[t]->n_rows;
         if (w->seen->tag_is_address[t])
             cs_tags_rename(w->seen->sink->tags[t], standing, &(struct renaming){w, t});
         else if (cs_observe_aliases_join(w->seen->sink->tags[t], t, live_name, w) < 0)
             remark("no memory: values of one name have rows of their own");
+        w->joined |= w->seen->sink->tags[t]->n_rows < values;
+    }
 }
 
 static int split_signals(const char *list, struct cs_observe_options *options, char *buffer, size_t size)
@@ -206,7 +210,7 @@ static void print_own_share(struct output *out, const struct cs_observed *seen, 
 static void print_effect(struct output *out, const struct cs_observed *seen)
 {
     static const char *const unknown[] = {
-        [CS_EFFECT_LOGGED] = "a log would have gaps: observe once without --log",
+        [CS_EFFECT_LOGGED] = "it isn't measured with --log, which would have gaps",
         [CS_EFFECT_SLEEPS] = "the observer sleeps between its samples",
         [CS_EFFECT_NO_COUNTER] = "the program publishes no counter of its progress",
         [CS_EFFECT_NO_GROWTH] = "no counter of the program grew steadily, or its threads came and went",
@@ -242,7 +246,7 @@ static void print_effect(struct output *out, const struct cs_observed *seen)
 #define LOG_LACKS 0.05 /* a part of the time that is told */
 
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
-                       uint64_t top, const char *log, const char *store)
+                       uint64_t top, const char *log, const char *store, bool joined)
 {
     const struct cs_placement *p = &seen->placement;
     output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
@@ -270,7 +274,10 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         const double of = seen->log_of_seconds, lost = of - seen->log_seconds, late = seen->log_late_seconds;
         output_line(out, "%s sample%s of %.3f s in %s", thousands((double)seen->logged).text,
                     plural((double)seen->logged), seen->log_seconds, log);
-        if (lost > LOG_LACKS * of)
+        if (lost > LOG_LACKS * of && lost - late < 0.0005)
+            output_note(out, "The log lacks the first %.3f of %.3f s. A longer run loses a smaller part.",
+                        late, of);
+        else if (lost > LOG_LACKS * of)
             output_note(
                 out,
                 "The log lacks %.3f of %.3f s: %.3f before the first sample, the rest while the observer "
@@ -287,6 +294,11 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         observed_filtering(out, o);
     for (unsigned t = 0; t < seen->n_tags; t++)
         observed_tags(out, o, t, top);
+    if (joined)
+        output_note(out,
+                    "Some rows have several values of one name, as the tag points of a function. From one "
+                    "to the next the tag changed: that is a visit, and its interval isn't kept. observe "
+                    "--log and tags judge by name.");
     print_own_share(out, seen, o);
     for (unsigned c = 0; c < cs_sink_series(o->sink); c++)
         if (!series_is_hidden(o, c))
@@ -363,7 +375,7 @@ static int run(const struct parsed *args)
     if (options.leave_session && own_session_parent(&rc))
         return rc;
     struct cs_observation *o = NULL;
-    struct watch watch = {addresses_open(), NULL};
+    struct watch watch = {.addresses = addresses_open()};
     options.look = look;
     options.address_name = name_address;
     options.moved = moved;
@@ -393,7 +405,7 @@ static int run(const struct parsed *args)
     for (unsigned c = 0; c < seen->n_counters; c++)
         view.counters[c] = seen->counters[c];
     struct output *out = output_open(args);
-    print_seen(out, seen, &view, top, options.log_path, option(args, "store"));
+    print_seen(out, seen, &view, top, options.log_path, option(args, "store"), watch.joined);
     int printed = output_close(out);
     if (rc == CS_EXIT_OK && option_given(args, "store"))
         rc = keep(args, seen, &view);

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define PROCEDURES_SHOWN 3
@@ -118,13 +117,9 @@ void record_summary_json(const struct recorded *r, FILE *to)
 static double cpu_seconds(const struct recorded *r, const struct profile *p)
 {
     const struct profile_event *e = &p->events[p->main_event];
-    struct rusage used;
     if (strcmp(e->unit, "ns") == 0 && e->period_sum)
         return (double)e->period_sum / 1e9;
-    if (r->config->target != CS_TARGET_COMMAND || getrusage(RUSAGE_CHILDREN, &used) != 0)
-        return 0;
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    return cs_sampler_child_cpu_seconds(r->sampler);
 }
 
 /* For a command: ", in 5 threads of 2 processes". Empty where the driver doesn't report threads (timers). */

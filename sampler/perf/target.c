@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,11 +85,14 @@ int cs_waiting_command_go(struct cs_waiting_command *c, const char *name, struct
 bool cs_waiting_command_ended(struct cs_waiting_command *c)
 {
     int status;
+    struct rusage used;
     if (c->status != -1 || c->pid <= 0)
         return true;
-    if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+    if (wait4(c->pid, &status, WNOHANG, &used) != c->pid)
         return false;
     c->status = status;
+    c->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                     (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     return true;
 }
 

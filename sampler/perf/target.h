@@ -14,7 +14,8 @@ struct cs_waiting_command {
     int go;     /* write end: closing it unwritten makes the child exit */
     int failed; /* read end: errno of a failed exec; end of file after a good one */
     int pidfd;
-    int status; /* of wait, -1 = still running */
+    int status;         /* of wait, -1 = still running */
+    double cpu_seconds; /* its own and of children that it waited for; once it has ended */
 };
 
 /* `environment`: variables that it gets beside ours, NAME=VALUE, NULL at the end; NULL: none. */

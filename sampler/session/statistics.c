@@ -115,6 +115,11 @@ pid_t cs_sampler_child(const struct cs_sampler *s)
 {
     return s->target.command.pid;
 }
+double cs_sampler_child_cpu_seconds(const struct cs_sampler *s)
+{
+    return s->target.command.cpu_seconds;
+}
+
 int cs_sampler_child_status(const struct cs_sampler *s)
 {
     return s->target.command.status;

@@ -21,7 +21,7 @@ observe=("$CYCLESCOPE" observe)
 paced=("$BUILD/tests/programs/paced" 0.6 100 "$work/log")
 says "no counter" "isn't known: the program publishes no counter of its progress" "${observe[@]}" -s os:thread --wait 0 -- true
 says "too short" "isn't known: the run was too short" "${observe[@]}" -t 0.1 -s work -- "${paced[@]}"
-says "log" "isn't known: a log would have gaps" "${observe[@]}" -t 0.1 -s work --log "$work/samples" -- "${paced[@]}"
+says "log" "isn't known: it isn't measured with --log" "${observe[@]}" -t 0.1 -s work --log "$work/samples" -- "${paced[@]}"
 says "rare looks" "isn't known: the observer sleeps between its samples" "${observe[@]}" -t 0.1 -s work --period 10M -- "${paced[@]}"
 timeout 60 "${observe[@]}" -t 0.1 --no-look-away -s work -- "${paced[@]}" 2>&1 | grep -q "slows the program" && { echo "not ok not asked"; bad=1; }
 "${observe[@]}" -s os:thread --wait 0 -- true 2>&1 | grep -q followed || { [ $bad = 0 ] && echo "threads can't be followed here: a busy machine would be taken for the observer" && exit 77; exit 1; }
