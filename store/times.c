@@ -220,7 +220,7 @@ static void tell_extents(const struct cs_store *store, char *text, size_t size)
             snprintf(text + used, size - used, "%s%s", told > 1 ? ", " : "", range);
     }
     if (told > EXTENTS_TOLD)
-        snprintf(text + strlen(text), size - strlen(text), " and %u earlier times", told - EXTENTS_TOLD);
+        snprintf(text + strlen(text), size - strlen(text), " and %u earlier", told - EXTENTS_TOLD);
 }
 
 static int nothing(struct cs_store *store, const struct cs_store_times *asked, struct cs_error *err)

@@ -127,7 +127,7 @@ d stop >/dev/null
 
 # --- the disk full, then read-only ---
 mkdir "$place/small"
-if mount -t tmpfs -o size=600k none "$place/small" 2>/dev/null; then
+if mount -t tmpfs -o size=8m none "$place/small" 2>/dev/null; then
     s=$place/small/store
     d start -o "$s" -F 500 --merge-interval 200ms --remarks "$place/full.log" >/dev/null
     until_true 'merged > 0'
