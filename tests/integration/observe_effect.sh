@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Beside others.
 # How much the observer slows a program, as it reports itself, against the program's own pace while that observer is stopped and goes
 # on. It says why where it doesn't know. Exit 77 where it can't be known here.
 set -u
