@@ -224,7 +224,7 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"critical-path", 0, NULL, "follow the time of a thread through the threads that it waited for"},
     {"of", 0, "NAME", "critical path of the threads with this name (default: the program's first thread)"},
-    {"by", 'b', "WHAT", "what a row shows: place (default) or thread"},
+    OPTION_BY,
     OPTION_PROCESS,
     OPTION_EPOCH,
     OPTIONS_TIMES,
@@ -247,7 +247,8 @@ const struct command command_waits = {
     "it. \"Who meanwhile was\" is what that thread mostly did during the wait. If it was waiting itself, the "
     "chain is followed further. For a wait for a CPU, it is the thread that had the CPU.\n"
     "\n"
-    "--by thread shows the time of each thread. --critical-path shows what a thread's time was really spent "
+    "--by place is the default; --by thread shows the time of each thread. --critical-path shows what a "
+    "thread's time was really spent "
     "on, in itself and in the threads it waited for. It also shows what a faster function would save.\n"
     "\n"
     "Example: why does it take 10 s, if it computes for 2?\n"
