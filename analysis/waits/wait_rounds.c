@@ -18,10 +18,21 @@ static bool is_for_time(const struct cs_wait_group *g)
     return g->facts.timed_out || strcmp(g->kind, "sleep") == 0;
 }
 
+/* Processes that wait for one another, for time and for work in one function, as PostgreSQL's do for its locks. */
+static bool is_one_loop(const struct cs_wait_group *waiter, const struct cs_wait_group *on)
+{
+    return strcmp(waiter->kind, "events") == 0 && strcmp(on->kind, "events") == 0 && waiter->function &&
+           waiter->function == on->function;
+}
+
 static void add_meanwhile(struct cs_wait_groups *w, const struct cs_wait_meanwhile *m)
 {
     struct cs_wait_group *waiter = &w->at[m->waiter], *on = &w->at[m->on];
     const bool idle = on->reading == CS_WAIT_IS_IDLE || cs_wait_is_idle(on->kind);
+    if (idle && is_one_loop(waiter, on)) {
+        waiter->facts.by_unknown_ns += m->ns;
+        return;
+    }
     *(idle ? &waiter->facts.by_idle_ns : &waiter->facts.by_busy_ns) += m->ns;
     waiter->facts.by_wait_ns += idle ? 0 : m->ns;
     waiter->facts.by_time_ns += !idle && is_for_time(on) ? m->ns : 0;

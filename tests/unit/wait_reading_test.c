@@ -191,6 +191,29 @@ static void who_is_kept_waiting_comes_before_the_sleep_that_keeps_it(void **stat
     assert_int_equal((int)cs_wait_own_ns("child", &lock), 0);
 }
 
+static enum cs_wait_reading read_event(bool one_function)
+{
+    static const struct cs_call_function functions[2] = {{.brief = "loop"}, {.brief = "other"}};
+    struct cs_wait_group at[] = {
+        {.kind = "events",
+         .function = &functions[0],
+         .facts = {.ns = 100, .by_process_ns = 100, .by_busy_ns = 40}},
+        {.kind = "events", .function = &functions[!one_function], .facts = {.ns = 100}}};
+    struct cs_wait_groups groups = {.at = at, .n = 2};
+    const struct cs_wait_meanwhile meanwhile = {.waiter = 0, .on = 1, .ns = 60};
+    assert_int_equal(cs_wait_rounds(&groups, &meanwhile, 1), 0);
+    assert_int_equal(at[1].reading, CS_WAIT_IS_IDLE);
+    return at[0].reading;
+}
+
+/* A holder of PostgreSQL's lock that sleeps waits where the others wait for the lock. */
+static void an_event_of_a_process_is_a_wait_though_that_one_waits_in_the_same_function(void **state)
+{
+    (void)state;
+    assert_int_equal(read_event(true), CS_WAIT_IS_WAIT);
+    assert_int_equal(read_event(false), CS_WAIT_IS_IDLE);
+}
+
 static uint64_t a_second(void *context, const char *name)
 {
     (void)context, (void)name;
@@ -285,6 +308,7 @@ int main(void)
         cmocka_unit_test(flock_and_fcntl_lock_files_and_a_futex_does_not),
         cmocka_unit_test(who_is_kept_waiting_comes_before_the_sleep_that_keeps_it),
         cmocka_unit_test(a_condition_with_a_request_under_way_is_a_wait),
+        cmocka_unit_test(an_event_of_a_process_is_a_wait_though_that_one_waits_in_the_same_function),
         cmocka_unit_test(what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work),
         cmocka_unit_test(a_timer_that_only_an_idle_pool_waits_for_is_idle),
         cmocka_unit_test(a_first_thread_that_sleeps_while_others_wait_may_look_on),
