@@ -256,8 +256,8 @@ static int report(const struct parsed *args, struct listing *l)
                 thousands((double)a->total[l->profile.main_event]).text,
                 plural((double)a->total[l->profile.main_event]), event);
     if (a->in_all)
-        output_line(out, "%s samples with what it called; total %% is a share of these",
-                    thousands((double)a->in_all).text);
+        output_line(out, "%s sample%s with what it called; total %% is a share of these",
+                    thousands((double)a->in_all).text, plural((double)a->in_all));
     output_set(out, "total", a->in_all ? json_integer((json_int_t)a->in_all) : json_null());
     output_set(out, "procedure", a->name ? json_text(name) : json_null());
     output_set(out, "image", json_text(a->image->image.path));
