@@ -67,6 +67,7 @@ def read(data):
     head = read_head(data)
     width = 2 + head["who"] + len(head["counters"]) + len(head["tags"])
     at, samples, chunks, values, names, ended, last = head["length"], 0, 0, {}, {}, False, 0
+    before = None  # a visit may go on behind a gap
     while at < len(data) and not ended:
         need(at + 40 <= len(data), "a chunk's head is whole")
         magic, kind, records, raw, packed, digest = struct.unpack_from("<4sIQQQQ", data, at)
@@ -89,7 +90,6 @@ def read(data):
         need(starts[0] >= last and all(a < b for a, b in zip(starts, starts[1:])), "the clock advances")
         last = starts[-1]
         if head["tags"]:
-            before = None
             for tag in columns[-len(head["tags"])]:
                 row = values.setdefault(tag, [0, 0])
                 row[0] += 1
