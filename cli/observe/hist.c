@@ -22,7 +22,6 @@ struct pairing { /* of two counters of a log */
     unsigned x, b;
     bool hardware;
     const uint64_t *under; /* only intervals that begin and end with it as the first tag; NULL: all */
-    struct cs_observe_aliases *aliases; /* of that tag */
     struct cs_joint joint[CS_DTE_RATE_BINS];
 };
 
@@ -34,8 +33,7 @@ static void pair_interval(void *arg, const struct cs_sample *from, const struct 
     uint64_t x = to->counters[p->x] - from->counters[p->x], b = to->counters[p->b] - from->counters[p->b];
     if ((verdict != CS_DTE_KEPT && verdict != CS_DTE_TAG) || !cycles || (int64_t)(x | b) < 0)
         return;
-    if (p->under && (cs_observe_aliases_region(p->aliases, from->tags[0]) != *p->under ||
-                     cs_observe_aliases_region(p->aliases, to->tags[0]) != *p->under))
+    if (p->under && (from->tags[0] != *p->under || to->tags[0] != *p->under))
         return;
     struct cs_joint *joint = &p->joint[cs_dte_rate_bin((double)x / (double)cycles)];
     joint->cycles += cycles;
@@ -270,11 +268,8 @@ static int counters_against(const struct parsed *args, struct output *out, struc
         free(pairing);
         return failed(&err);
     }
-    *pairing = (struct pairing){.x = x,
-                                .b = b,
-                                .under = under,
-                                .aliases = &of->aliases[0],
-                                .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
+    *pairing = (struct pairing){
+        .x = x, .b = b, .under = under, .hardware = cs_observe_log_reader_head(reader)->n_hardware > 0};
     cs_observe_log_reader_close(reader);
     struct cs_observe_replay_options replay = {
         .rule = cs_dte_paper_rule(), .subsample = subsample, .visit = pair_interval, .arg = pairing};

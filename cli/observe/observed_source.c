@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A log is replayed through the filter of the observer; a store has the sums already. */
 #include "cli/observe/observed_source.h"
+
 #include "cli/observe/series.h"
 
 #include "cli/command/recordings.h"
+#include "observer/log/aliases.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,11 +103,6 @@ static int open_log(const char *path, const struct cs_observe_replay_options *op
     if (rc < 0)
         return failed(&err);
     const struct cs_observe_log_head *head = cs_observe_log_reader_head(s->log);
-    for (unsigned t = 0; t < head->n_tags; t++) {
-        if (cs_observe_aliases_open(&s->aliases[t], s->log, t) < 0)
-            return failed_with("no memory for names");
-        cs_tags_rename(s->kept.sink->tags[t], cs_observe_aliases_region, &s->aliases[t]);
-    }
     s->view = (struct observed){.sink = s->kept.sink,
                                 .program = head->program,
                                 .hz = (double)head->cycles_per_second,
@@ -213,8 +210,6 @@ void observed_close(struct observed_source *source)
     cs_observe_saved_fini(&source->kept);
     cs_store_close(source->store);
     cs_observe_log_reader_close(source->log);
-    for (unsigned t = 0; t < CS_TAGS_MAX; t++)
-        cs_observe_aliases_fini(&source->aliases[t]);
     for (size_t i = 0; i < source->names.n; i++)
         free(source->names.at[i].text);
     cs_array_free(&source->names);

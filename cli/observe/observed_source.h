@@ -4,7 +4,6 @@
 #define CS_CLI_OBSERVE_OBSERVED_SOURCE_H
 
 #include "cli/observe/observed.h"
-#include "observer/log/aliases.h"
 #include "observer/log/replay.h"
 #include "observer/log/save.h"
 #include "store/base/array.h"
@@ -28,7 +27,6 @@ struct observed_source {
     struct cs_observe_saved kept; /* its sink is the view's, also when it came from a log */
     struct cs_store *store;
     struct cs_observe_log_reader *log;
-    struct cs_observe_aliases aliases[CS_TAGS_MAX]; /* of a log */
     CS_ARRAY(struct observed_name {
         unsigned tag;
         uint64_t value;

@@ -80,7 +80,6 @@ struct counting {
     const struct observed *of; /* the same log, summed: its counters and ratios */
     unsigned index;            /* series of it */
     const uint64_t *under;
-    struct cs_observe_aliases *aliases; /* of the first tag */
     bool unfiltered, hardware;
 };
 
@@ -96,8 +95,7 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
     uint64_t by = ratio         ? to->counters[per] - from->counters[per]
                   : c->hardware ? to->start - from->start
                                 : to->end - from->end; /* as the sink has it */
-    if (c->under && (cs_observe_aliases_region(c->aliases, from->tags[0]) != *c->under ||
-                     cs_observe_aliases_region(c->aliases, to->tags[0]) != *c->under))
+    if (c->under && (from->tags[0] != *c->under || to->tags[0] != *c->under))
         return;
     if ((verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG || (c->unfiltered && verdict == CS_DTE_SKEW)) &&
         by && (int64_t)(delta | by) >= 0)
@@ -132,7 +130,6 @@ int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *l
                                     .of = of,
                                     .index = (unsigned)index,
                                     .under = under ? &value : NULL,
-                                    .aliases = &whole.aliases[0],
                                     .unfiltered = unfiltered,
                                     .hardware = cs_observe_log_reader_head(whole.log)->n_hardware > 0};
         snprintf(o->what, sizeof o->what, "%.100s%s%.40s", series_title(of, (unsigned)index).text,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/timeline.h"
-#include "observer/log/aliases.h"
 #include "observer/log/replay.h"
 
 #include <errno.h>
@@ -12,7 +11,6 @@
 
 struct folding {
     struct cs_observe_timeline *t;
-    struct cs_observe_aliases aliases;
     struct {
         uint64_t value;
         unsigned slot;
@@ -28,10 +26,9 @@ static unsigned slot_of(struct folding *f, unsigned end, uint64_t value)
     if (f->last[end].value == value && f->last[end].slot <= CS_TIMELINE_TAGS)
         return f->last[end].slot;
     const struct cs_observe_timeline *t = f->t;
-    uint64_t stands_for = cs_observe_aliases_region(&f->aliases, value);
     unsigned slot = CS_TIMELINE_TAGS;
     for (unsigned i = t->n_tags; i-- > 0;)
-        if (t->tag_values[i] == stands_for)
+        if (t->tag_values[i] == value)
             slot = i;
     f->last[end].value = value;
     f->last[end].slot = slot;
@@ -234,25 +231,18 @@ int cs_observe_timeline_fold(const char *path, const struct cs_observe_timeline_
         return rc;
     if (cs_observe_log_reader_head(r)->n_tags && options->tag >= cs_observe_log_reader_head(r)->n_tags)
         rc = cs_fail(err, EINVAL, "the log has no tag number %u", options->tag);
-    else if (cs_observe_aliases_open(&f.aliases, r, options->tag) < 0)
-        rc = cs_fail(err, ENOMEM, "no memory for names");
-    if (rc == 0 && cs_observe_log_reader_head(r)->n_tags)
-        cs_tags_rename(sink->tags[options->tag], cs_observe_aliases_region, &f.aliases);
     if (rc == 0)
         rc = prepare(cs_observe_log_reader_head(r), sink, options, &f.t, err);
     f.first = sink->first;
     cs_sink_close(sink);
     cs_observe_log_reader_close(r);
-    if (rc < 0) {
-        cs_observe_aliases_fini(&f.aliases);
+    if (rc < 0)
         return rc;
-    }
     replay.visit = visit;
     replay.arg = &f;
     passing.pass = 1;
     rc = cs_observe_replay(path, &replay, &sink, reader, err);
     cs_sink_close(sink);
-    cs_observe_aliases_fini(&f.aliases);
     if (rc < 0) {
         cs_observe_timeline_close(f.t);
         return rc;
