@@ -242,8 +242,8 @@ static size_t group_at(struct gathering *g, uint64_t context, size_t add)
     return n >= 0 && (size_t)n < g->group_of.n ? g->group_of.at[n] : SIZE_MAX;
 }
 
-static void add_facts(struct gathering *g, struct cs_wait_group *group, const uint64_t *row,
-                      const char *thread, const char *waker, const char *object)
+static int add_facts(struct gathering *g, struct cs_wait_group *group, const uint64_t *row,
+                     const char *thread, const char *waker, const char *object)
 {
     const struct cs_calls *waits = &g->groups->waits;
     uint32_t node = cs_calls_node(waits, row[CS_WAITS_CONTEXT]);
@@ -263,16 +263,10 @@ static void add_facts(struct gathering *g, struct cs_wait_group *group, const ui
         group->facts.timer_ns += ns;
     if (!is_for_cpu(group->kind))
         (void)group_at(g, row[CS_WAITS_CONTEXT], (size_t)(group - g->groups->at));
-}
-
-static int add_peers(struct gathering *g, size_t group, const uint64_t *row, const char *thread,
-                     const char *waker)
-{
-    const struct cs_wait_groups *w = g->groups;
-    struct cs_wait_peer_name who = {.name = thread}, by = {.name = waker};
-    (void)cs_wait_root(&w->waits, cs_calls_node(&w->waits, row[CS_WAITS_CONTEXT]), &who.first);
-    (void)cs_wait_root(&w->wakers, cs_calls_node(&w->wakers, row[CS_WAITS_WAKER_CONTEXT]), &by.first);
-    return cs_wait_peers_note(&g->peers, &w->at[group], group, who, by, row[CS_WAITS_NS]);
+    const struct cs_calls *wakers = &g->groups->wakers;
+    struct cs_wait_peer_name who = {thread, first}, by = {.name = waker};
+    (void)cs_wait_root(wakers, cs_calls_node(wakers, row[CS_WAITS_WAKER_CONTEXT]), &by.first);
+    return cs_wait_peers_note(&g->peers, group, (size_t)(group - g->groups->at), who, by, ns);
 }
 
 static int add_length(struct cs_wait_group *group, const uint64_t *row)
@@ -308,14 +302,13 @@ static int take_waits(struct gathering *g, struct cs_table *table)
             group->base[base].ns += row[CS_WAITS_NS];
             group->base[base].count += row[CS_WAITS_COUNT];
         }
-        add_facts(g, group, row, cs_table_string(table, row[CS_WAITS_THREAD]), waker, object);
         group->ns += row[CS_WAITS_NS];
         group->count += row[CS_WAITS_COUNT];
         if (row[CS_WAITS_LONGEST] > group->longest_ns)
             group->longest_ns = row[CS_WAITS_LONGEST];
         group->bins[row[CS_WAITS_LOG2] & (CS_WAIT_BINS - 1)] += row[CS_WAITS_COUNT];
         if (add_length(group, row) < 0 ||
-            add_peers(g, (size_t)n, row, cs_table_string(table, row[CS_WAITS_THREAD]), waker) < 0 ||
+            add_facts(g, group, row, cs_table_string(table, row[CS_WAITS_THREAD]), waker, object) < 0 ||
             cs_wait_servers_note(&g->servers, group, (size_t)n,
                                  cs_calls_node(&g->groups->waits, row[CS_WAITS_CONTEXT]),
                                  row[CS_WAITS_NS]) < 0)
