@@ -251,7 +251,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     }
 
     for (size_t r = 0; r < n_rows && (!top || r < top); r++)
-        if (cs_rates_mixed(o->sink, rows[r], ran).usable != CS_RATES_OK)
+        if (rows[r]->tag != CS_TAG_DESCHEDULED && cs_rates_mixed(o->sink, rows[r], ran).usable != CS_RATES_OK)
             rates->head = "rates";
     output_line(out, "%s", "");
     snprintf(tables[tag], sizeof tables[tag], "tags%s", (const char *[]){"", "2", "3", "4"}[tag]);
@@ -261,20 +261,21 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     for (size_t r = 0; r < n_rows; r++) {
         char name[256];
         const struct cs_rates_mixed mixed = cs_rates_mixed(o->sink, rows[r], ran);
+        const bool is_away = rows[r]->tag == CS_TAG_DESCHEDULED;
         observed_value(o, tag, rows[r]->tag, name, sizeof name);
         table_text(table, name);
         table_count(table, rows[r]->tag);
         table_count(table, rows[r]->samples);
         table_count(table, rows[r]->half_cycles / 2);
-        if (rows[r]->tag == CS_TAG_DESCHEDULED)
+        if (is_away)
             table_none(table); /* shares are of the time that the target ran */
         else
             table_number(table, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
         table_count(table, rows[r]->visits);
         table_count(table, rows[r]->kept);
-        table_text(table, rates_words[mixed.usable]);
+        table_text(table, is_away ? "" : rates_words[mixed.usable]);
         rate_cells(table, o, rows[r]);
-        if (rows[r]->tag != CS_TAG_DESCHEDULED && (double)rows[r]->half_cycles >= 0.01 * total)
+        if (!is_away && (double)rows[r]->half_cycles >= 0.01 * total)
             add_unusable(&unusable, &mixed, name);
     }
     free(rows);
