@@ -42,7 +42,7 @@ spawn('perl', ['-e', 'for ($i = 0; $i < ' + process.argv[2] + '; $i++) { $x = $x
 let x = 0; const go = () => { for (let i = 0; i < 1e5; i++) x = (x * 3 + i) | 0; if (Date.now() < end) setImmediate(go); }; go();
 """
 # name: (what is run, as a shell's script; the guilty image's name, or a beginning of its function's; its work; images of the programs
-# beside it). $N: the work, $D: a folder.
+# that run with it). $N: the work, $D: a folder.
 CASES = {
     "awk_of_four": ("seq $N | awk '{ for (k = 0; k < 60; k++) s += k * $1; print s % 1000 }' | sort -n | tail -n 1", "mawk|gawk", 300000, "sort|seq|tail"),
     "perl_before_gzip": ("perl -e 'for ($i = 0; $i < 25000; $i++) { for ($k = 0; $k < $N; $k++) { $x = $x * 3 % 1000003 + $i } print $x x 20, \"\\n\" }' | gzip -9 >/dev/null", "perl", 440, "gzip"),

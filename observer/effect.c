@@ -17,7 +17,7 @@
 #define LOOK_NS                                                                                              \
     4000000 /* at least; up to 2.5 times as long again, uniform: no rhythm of the program is met */
 #define PAIRS_FEW 20
-#define ERROR_MOST 0.25 /* nothing is known then */
+#define ERROR_MOST 0.25 /* beyond it nothing is reported */
 #define LINES_MOST 256  /* threads whose counters are read */
 
 /* ---- the estimate: a ratio of two rates, its error by the pairs' residuals (delta method) ---- */

@@ -20,8 +20,8 @@ struct recordings {
 
 /* Opens the store for reading. `epoch`: NULL or "newest" the newest recording and the newest observation, all
  * of a store whose newest recording is a daemon's; "all"; "-1" the newest, "-2" the one before, ...; a name, or
- * what only one name begins with. Behind it or alone "@FROM..TO" in ms (time_range.h): what was sampled then; what is
- * shown beyond is told. -ENOENT, with a sentence, where there is no such epoch or time. `out_which` may be NULL. */
+ * what only one name begins with. Behind it or alone "@FROM..TO" in ms (time_range.h): what was sampled then; a remark says what is
+ * shown beyond. -ENOENT, with a sentence, where there is no such epoch or time. `out_which` may be NULL. */
 int recordings_open(const char *path, const char *epoch, enum recordings_of of, struct cs_store **out,
                     struct recordings *out_which, struct cs_error *err);
 /* The epochs of a store that it sees, the newest first; where `which` chose one, that alone. */

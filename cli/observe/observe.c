@@ -243,7 +243,7 @@ static void print_effect(struct output *out, const struct cs_observed *seen)
     output_set(out, "looked_away_cycles", json_integer((json_int_t)seen->effect.away_cycles));
 }
 
-#define LOG_LACKS 0.05 /* a part of the time that is told */
+#define LOG_LACKS 0.05 /* a smaller part of the time goes without a note */
 
 static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
                        uint64_t top, const char *log, const char *store, bool joined)

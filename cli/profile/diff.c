@@ -85,8 +85,7 @@ static void describe_total(struct output *out, const struct comparison *c, doubl
     else
         output_note(out,
                     "Total: %+.1f %% per run, %s. These runs would have shown a change of the total by %.1f "
-                    "%% in nine "
-                    "cases of ten.",
+                    "%% in nine cases of ten.",
                     100 * (all->ratio - 1),
                     all->significant ? "a real change" : "not more than runs differ by", 100 * all->visible);
 }
@@ -256,8 +255,8 @@ const struct command command_diff = {
     "two profiles of the same program: what changed, and what is only noise",
     "Without operands it compares the last two recordings of the store. A and B are stores; every recording "
     "in them is a run. Functions match by image name and symbol, also across rebuilt binaries. If the "
-    "program's "
-    "file has another name in B, it is found by its functions. Costs are per run, in seconds or cycles.\n"
+    "program's file has another name in B, it is found by its functions. Costs are per run, in seconds or "
+    "cycles.\n"
     "\n"
     "A change is real if its false discovery rate is below 1 % and it is larger than --least-change. The "
     "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "

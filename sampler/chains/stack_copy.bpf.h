@@ -38,7 +38,7 @@ static __always_inline __u32 copy_most(__u64 held, __u64 ring)
     return most < CROWDED_BYTES ? CROWDED_BYTES : most < CS_CHAIN_COPY_STACK ? most : CS_CHAIN_COPY_STACK;
 }
 
-#define ABOVE_BYTES 64 /* for whoever reads beyond the outermost frame */
+#define ABOVE_BYTES 64 /* unwinders may read beyond the outermost frame */
 
 /* Up to what lies above all frames: the program's arguments, or what the C library knows of the thread (pthread_self()).
  * 0: neither is near. */
@@ -49,7 +49,7 @@ static __always_inline __u32 stack_bytes(__u64 from)
     return arguments < CS_CHAIN_COPY_STACK ? arguments : self < CS_CHAIN_COPY_STACK ? self : 0;
 }
 
-/* The whole stack where its end is known; pages of it that aren't there are zeros. Else up to the first byte that can't be read, the
+/* The whole stack where its end can be told; pages of it that aren't there are zeros. Else up to the first byte that can't be read, the
  * top of the stack's memory or a page that isn't there, or to `most` and a page: there may be other memory behind it at once. */
 static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __u32 most)
 {

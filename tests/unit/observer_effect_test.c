@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The estimate of the observer's own effect, on windows of a program whose slowdown is known. */
+/* The estimate of the observer's own effect, on windows of a program with a planted slowdown. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -333,7 +333,7 @@ static void a_chain_over_an_unknown_frame_is_told_from_a_complete_one(void **unu
 {
     struct program p = {.unknown = 0x1234, .fp = 0x7000};
     const struct cs_unwind_space space = {read_frame, own_table, &p, EM_X86_64};
-    const uint64_t from[] = {0x5678, 0x1234}; /* code without a table, and none that is known */
+    const uint64_t from[] = {0x5678, 0x1234}; /* code without a table, and an address in no code */
     struct cs_unwind *unwind;
     struct cs_error err;
     size_t bytes;
