@@ -22,7 +22,7 @@
 #include "observer/loop/throttle.h"
 #include "observer/observer.h"
 #include "observer/source/clock.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include <pthread.h>
 #include <sched.h>

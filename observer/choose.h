@@ -5,7 +5,7 @@
 #define CS_OBSERVER_CHOOSE_H
 
 #include "observer/observer.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 struct cs_observe_choice {
     struct cs_seen_signal tags[CS_TAGS_MAX], counters[CS_COUNTERS_MAX];

@@ -1,8 +1,7 @@
-# signals/: what a target links (MIT): libcyclescope.a and .so, header and pkg-config file; and the reader side.
+# signals/: what a target links (MIT): libcyclescope.a and .so, header and pkg-config file; and signals/reader/.
 # All objects are position-independent: the static library goes into shared objects too. Only the reader goes into
 # the program: the runtime would wrap its pthread_create.
-MODULES += signals
-signals.src := $(wildcard signals/reader*.c)
+MODULES += signals/reader
 # No lazy binding: a forked child would pay for it each time.
 signals.cflags := -fPIC -fno-plt
 
@@ -141,7 +140,7 @@ $(SIGNALS_ITT): $(ITT_SOURCES) signals/itt/itt.h signals/itt/exports.map signals
 
 # So does the library for programs with XRay sleds. What its sleds call may touch no vector register.
 SIGNALS_XRAY := $(BUILD)/libcyclescope-xray.so.1
-XRAY_SOURCES := $(wildcard signals/xray/*.c) signals/reader_locate.c
+XRAY_SOURCES := $(wildcard signals/xray/*.c) signals/reader/reader_locate.c
 ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
 PROGRAMS += $(SIGNALS_XRAY)
 INSTALLED  += $(SIGNALS_XRAY):$(LIBDIR)/libcyclescope-xray.so.1

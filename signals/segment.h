@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a target links to publish signals, and the reader of what it published.
+/* What a target links to publish signals. What reads them is signals/reader/reader.h.
  *
  * Files of this module:
  *   cyclescope          the installed header: setting signals
@@ -19,12 +19,6 @@
  *   threads             a new thread's line appears by itself
  *   threads_static      the same in programs without a dynamic linker
  *   trace_pc            programs built with -fsanitize-coverage=trace-pc
- *   reader              opening a segment, reading signals and lines
- *   reader_open         inside of the reader
- *   reader_locate       from a process to its segment
- *   reader_names        names of values
- *   reader_code         names of machine code, read from outside the segment
- *   reader_tids         thread numbers of an inner PID namespace
  *
  * The shared segment's layout is the contract between a target (signals/) and its readers (observer/,
  * cli/). See shim-2015 section 3 (signal system). Plain numbers, little-endian, no pointers. A reader

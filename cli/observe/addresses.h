@@ -14,7 +14,7 @@
 #ifndef CS_CLI_OBSERVE_ADDRESSES_H
 #define CS_CLI_OBSERVE_ADDRESSES_H
 
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 #include "store/store.h"
 
 struct addresses;

@@ -12,7 +12,7 @@
 #include "observer/log/save.h"
 #include "observer/observer.h"
 #include "observer/source/clock.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include "observer/source/os.h"
 #include "observer/target/fair_share.h"

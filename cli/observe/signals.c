@@ -2,7 +2,7 @@
 /* signals: what a live process publishes: its signals, its threads and what each does now. */
 #include "cli/observe/addresses.h"
 #include "cli/output/output.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

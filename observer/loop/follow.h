@@ -10,7 +10,7 @@
 
 #include "observer/sample/sample.h"
 #include "observer/source/os_line.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #define CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
 
 #include "sampler/dynamic/jit_methods.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -4,7 +4,7 @@
  * awake. That takes some 5 us of a CPU a second.
  *
  * In a forked child the sleds are as the parent left them, and a new thread switches them off. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 #include "signals/xray/xray.h"
 
 #include <dlfcn.h>

@@ -11,7 +11,7 @@
  *     for (each known name) cs_resembling_try(&r, name);
  *     cs_fail(err, ENOENT, "there is no image %s%s", asked, cs_did_you_mean(&r).text);
  *
- * signals/reader_names.c cleans by the same rule, in code of its own licence; a test compares the two. */
+ * signals/reader/reader_names.c cleans by the same rule, in code of its own licence; a test compares the two. */
 #ifndef CS_STORE_BASE_TEXT_H
 #define CS_STORE_BASE_TEXT_H
 

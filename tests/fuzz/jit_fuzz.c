@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as the perf map or (odd first byte) the jitdump file of a process. Its code is asked for while
  * the file grows. Offsets are either the fallback or a named method's.
- * Sources: sampler/dynamic/jit*.c sampler/images/proc_maps.c signals/reader*.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
+ * Sources: sampler/dynamic/jit*.c sampler/images/proc_maps.c signals/reader/reader*.c store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c */
 #include "sampler/dynamic/jit.h"
 
 #include <assert.h>

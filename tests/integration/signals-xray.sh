@@ -23,7 +23,7 @@ for flags in -O0 -O1 -O2 "-O2 -fPIE -pie" "-O2 -fno-pie -no-pie" "-O2 -fuse-ld=l
     how=${flags/LINKED/} preload=$xray
     [ "$how" = "$flags" ] || { how="$how -Wl,--no-as-needed $xray -Wl,--as-needed -Wl,-rpath,$(dirname "$xray")" preload=; }
     # shellcheck disable=SC2086
-    clang++ -I. -g -w $sleds -o "$work/probe" tests/xray/probe.cc "$BUILD"/signals/reader*.o "$BUILD/libcyclescope.a" $how -pthread || { fail "compile $flags"; continue; }
+    clang++ -I. -g -w $sleds -o "$work/probe" tests/xray/probe.cc "$BUILD"/signals/reader/reader*.o "$BUILD/libcyclescope.a" $how -pthread || { fail "compile $flags"; continue; }
     LD_PRELOAD=$preload timeout 100 "$work/probe" >"$work/out" 2>&1 || fail "$flags ($?): $(head -n 5 "$work/out")"
     grep -q '^checked [0-9]\{3,\}$' "$work/out" || fail "$flags: $(tail -n 1 "$work/out")"
     echo "$flags: $(tail -n 1 "$work/out")"

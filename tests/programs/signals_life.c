@@ -2,7 +2,7 @@
 /* One case of the life of a segment, judged by reading this very process from outside: signals_life CASE.
  * Exit 0 = as it should be. tests/integration/signals-lifecycle.sh runs all of them. */
 #include "signals/cyclescope.h"
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 #include "store/base/bytes.h"
 #include "store/base/delimited.h"
 #include "store/base/random.h"

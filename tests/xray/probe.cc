@@ -15,7 +15,7 @@
 
 #include "signals/cyclescope.h"
 extern "C" {
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 }
 
 #define PLAIN __attribute__((noinline, xray_never_instrument))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening a segment and reading signals and lines. Geometry is checked once against the size that the kernel
  * states and kept; every later access is arithmetic on that copy. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef CS_SIGNALS_READER_OPEN_H
 #define CS_SIGNALS_READER_OPEN_H
 
-#include "signals/reader.h"
+#include "signals/reader/reader.h"
 
 /* Geometry as checked when the segment was opened; never read again. */
 struct cs_geometry {

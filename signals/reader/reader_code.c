@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of machine code, read as files are: a hole in a hostile segment costs its reader no memory, and a process costs a
  * descriptor. The heap is append-only, so each byte is read once. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The reading side of a target's signals. It opens the segment (segment.h) of a live process by PID, or of a
  * file. It gives checked copies of the contents, and addresses for an observer's plain loads. Never writes,
- * never stops or slows the target. May include segment.h and libc, nothing else of ours; used by observer/,
- * cli/ and sampler/images/.
+ * never stops or slows the target. May include segment.h and libc, nothing else of ours.
+ *
+ * Files of this module:
+ *   reader          opening a segment, reading signals and lines
+ *   reader_open     inside of the reader
+ *   reader_locate   from a process to its segment
+ *   reader_names    names of values
+ *   reader_code     names of machine code, read from outside the segment
+ *   reader_tids     thread numbers of an inner PID namespace
  *
  * The target is not trusted. Whatever bytes it holds, and however it changes them meanwhile, the reader stays
  * within its mapping. Geometry is checked once and kept in private memory, and a live segment must be sealed

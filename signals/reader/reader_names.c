@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of values: a walk over the heap that believes no length, and an index that grows with it. The heap is
  * append-only, so bytes below names_used that were read once are read once more never. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 
 #include <errno.h>
 #include <stdio.h>

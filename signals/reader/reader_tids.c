@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Thread numbers of an inner PID namespace as the caller sees them: the NSpid rows under /proc/PID/task. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 
 #include <dirent.h>
 #include <stdio.h>

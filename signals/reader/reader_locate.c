@@ -3,7 +3,7 @@
  * that we may ptrace). Otherwise it is among its mappings (root only: /proc/PID/map_files). Both are magic
  * links, so the target's mount namespace doesn't matter. What is found must be a sealed shared-memory file,
  * whatever its name says. */
-#include "signals/reader_open.h"
+#include "signals/reader/reader_open.h"
 
 #include <dirent.h>
 #include <errno.h>
