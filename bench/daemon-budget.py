@@ -75,16 +75,19 @@ finally:
 allowed = budget * os.sysconf("SC_NPROCESSORS_ONLN") * (time.monotonic() - counted_from)
 used = cpu_seconds() - first
 last = status()
-disk = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(work + "/store") for f in files)
 lost = sum("lost" in line for line in open(work + "/log"))
 subprocess.run([cs, "daemon", "stop", *socket], stdout=subprocess.DEVNULL, timeout=300)
-begin = time.monotonic()
-subprocess.run([cs, "prof", "--store", work + "/store"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-report = time.monotonic() - begin
+disk = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(work + "/store") for f in files)
+reports = {}
+for report in ("prof", "prof --last 10m", "prof --wall", "waits", "tree", "report --html " + work + "/page"):
+    begin = time.monotonic()
+    subprocess.run([cs, *report.split(), "--store", work + "/store"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+    reports[report.replace(" " + work + "/page", "")] = round(time.monotonic() - begin, 1)
+grains = subprocess.run([cs, "prof", "--last", "2m", "--store", work + "/store"], capture_output=True, text=True, timeout=300).stderr
 subprocess.run(["rm", "-rf", work])
 print(f"{used:.2f} s of CPU time of {allowed:.2f} s in {seconds:.0f} s; peak {peak / 1e6:.1f} MB; store {disk / 1e6:.1f} MB; "
-      f"prof {report:.1f} s; {lost} lines of losses; rested {last.get('rested_percent')} %", file=sys.stderr)
+      f"{reports}; {grains.strip()}; {lost} lines of losses; rested {last.get('rested_percent')} %", file=sys.stderr)
 print(json.dumps({"name": "daemon-budget", "value": round(used / allowed, 3), "unit": "of the budget", "target": 1.0, "noise": 0.05,
                   "detail": {"seconds": seconds, "first_30_s": round(first, 2),
                              "waits_all_from_ms": last.get("waits_all_from_ms"), "waits_kept": last.get("waits_kept"), "peak_MB": round(peak / 1e6, 1), "store_MB": round(disk / 1e6, 1),
-                             "prof_s": round(report, 1), "loss_lines": lost, "rested_percent": last.get("rested_percent")}}))
+                             "store_MB_a_day": round(disk / 1e6 * 86400 / seconds, 1), "reports_s": reports, "loss_lines": lost, "rested_percent": last.get("rested_percent")}}))

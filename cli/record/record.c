@@ -78,6 +78,7 @@ static int parse_intervals(const struct parsed *args, struct cs_sampler_config *
     struct cs_daemon_settings settings;
     struct cs_error err;
     cs_daemon_settings_init(&settings);
+    settings.intervals_s = 0;
     for (unsigned i = 0; i < 2; i++) {
         const char *value = option(args, names[i]);
         if (value && cs_daemon_settings_set(&settings, names[i], value, &err) < 0)

@@ -25,7 +25,7 @@
 #define REPLACED_DRAIN_NS                                                                                    \
     100000000ULL     /* then rows are this long at most: each is one method's or shared by time */
 #define THRIFTY 0.01 /* a budget that doesn't pay for ten drains a second */
-#define KEEP_NS (10 * 1000000000ULL)
+#define KEEP_MS 10000ULL
 #define DRAIN_SAMPLES 2000.0 /* a quarter of a log */
 #define DRAIN_SECONDS_MIN 0.05
 #define DRAIN_SECONDS_MAX 1.0
@@ -298,7 +298,8 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
     if (!s)
         return cs_fail(err, ENOMEM, "out of memory for the sampler");
     s->config = *config;
-    s->keep_ns = config->resolve_ms ? config->resolve_ms * 1000000ULL : KEEP_NS;
+    s->keep_ns =
+        1000000ULL * (config->resolve_ms && config->resolve_ms < KEEP_MS ? config->resolve_ms : KEEP_MS);
     cs_foreign_limit(CS_FOREIGN_LIMIT_MS);
     if (config->chains &&
         config->budget > 0) /* it will be large; else each child would wait for two processes' turns */

@@ -52,6 +52,7 @@ d start -o "$s" 2>"$place/words" && fail "two daemons on one socket"
 grep -q "runs already" "$place/words" || fail "the second start said: $(cat "$place/words")"
 [ "$(stat -c %a "$place/run/control")" = 600 ] && [ "$(stat -c %a "$place/run")" = 700 ] || fail "the socket is open to others"
 until_true 'samples > 200'
+[ "$(status interval_ms)" -eq 60000 ] || fail "by default intervals of $(status interval_ms) ms"
 [ "$(status 'merged == 0 and merges == 0')" = True ] || fail "merged before it was due"
 d flush >/dev/null
 [ "$(status 'merged > 0 and merges == 1')" = True ] || fail "flush did not merge"
