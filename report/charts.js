@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Charts: bars and lines (plot.js) and histograms in two dimensions. Each has a table of its values for those who can't see it. */
+/* Charts: lines and histograms (plot.js), also in two dimensions. Each has a table of its values for those who can't see it. */
 "use strict";
 window.charts = [];
 
@@ -20,12 +20,22 @@ function valuesTable(heads, columns) {
     element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((h) => element("th", { class: "n" }, h)))), body)));
 }
 
-/* kind "bars" or "line"; columns[0] is x. A gap in a line is null. */
-function chart(host, title, heads, columns, kind) {
+/* columns[0] is x. A gap in a line is null. */
+function chart(host, title, heads, columns) {
   host.append(element("h3", {}, title));
   const box = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": title + "; the values are in the table below; + and - zoom" });
   host.append(box, valuesTable(heads, columns));
-  plot(box, heads, columns, kind);
+  plot(box, heads, columns, "line");
+}
+
+/* h.edges: one more than h.shares. A bar's area is its share, its height what h.width of it has. */
+function histogram(host, h) {
+  const { edges, shares, width } = h, from = edges.slice(0, -1), to = edges.slice(1);
+  const even = from.every((v, i) => Math.abs(to[i] - v - width) < 1e-3 * width), head = "% of intervals" + (even ? "" : ` per ${+width.toPrecision(2)}`);
+  host.append(element("h3", {}, h.title));
+  const box = element("div", { class: "chart", role: "img", tabindex: "0", "aria-label": h.title + "; the values are in the table below; + and - zoom" });
+  host.append(box, valuesTable([h.x + ", from", "to", "% of intervals"], [from, to, shares]));
+  plot(box, [h.x, head], [edges, shares.map((s, i) => s * width / (to[i] - from[i]))], "bars", (i) => `${shortNumber(from[i])} to ${shortNumber(to[i])}: ${shortNumber(shares[i])} % of intervals`);
 }
 
 /* As much of a text as has room. */

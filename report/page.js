@@ -102,17 +102,17 @@ $("cut").textContent = (P.cut || []).join(" ");
 function observed(o) {
   show("tags", "Tags");
   $("tags-body").append(element("p", {}, o.sentence));
-  const heads = [["cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => (r[0] === "(target not running)" ? "" : share(100 * r[1] / o.cycles))], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
+  const heads = [["TSC cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => (r[0] === "(target not running)" ? "" : share(100 * r[1] / o.cycles))], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
   o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
   heads.push([o.tag || "tag", "t", (r) => r[0]]);
   $("tags-body").append(plainTable("Observed tags", heads, o.rows, () => false));
   show("histograms", "Histograms");
-  for (const h of o.histograms) chart($("hist-body"), h.title, [h.x, h.y], [h.edges, h.shares], "bars");
+  for (const h of o.histograms) histogram($("hist-body"), h);
   for (const j of o.joint) heatmap($("hist-body"), j);
 }
 function overTime() {
   show("timeline", "Time line");
-  for (const t of P.timeline) chart($("time-body"), t.title, t.heads, t.columns, "line");
+  for (const t of P.timeline) chart($("time-body"), t.title, t.heads, t.columns);
   if (!P.phases || !P.phases.length) return;
   $("time-body").append(element("h3", {}, "Phases: parts of the run whose time is spread over functions in the same way; equal letters are one phase"));
   $("time-body").append(plainTable("Phases", [["phase", "t", (r) => r[0]], ["from s", "n", (r) => r[1].toFixed(1)], ["for s", "n", (r) => r[2].toFixed(1)],

@@ -20,10 +20,13 @@ function viewByKey(key, [min, max], [from, to]) {
   return [left, left + wide];
 }
 
-/* columns[0] is x, ascending; the others are series, null where there is a gap. kind: "bars" (of one width, columns[0] is their middle) or "line". */
-function plot(box, heads, columns, kind) {
-  const xs = columns[0], n = xs.length, half = kind !== "bars" ? 0 : n > 1 ? (xs[1] - xs[0]) / 2 : 0.5;
-  const whole = n ? [xs[0] - half, xs[n - 1] + half] : [0, 1];
+const shortNumber = (v) => String(+v.toPrecision(4));
+
+/* columns[0] is x, ascending; the others are series, null where there is a gap. kind: "line", or "bars": columns[0] has their edges, one more than there are
+ * bars. tell(i): what is said of a bar under the pointer. */
+function plot(box, heads, columns, kind, tell) {
+  const xs = columns[0], bars = kind === "bars", n = bars ? xs.length - 1 : xs.length, start = (i) => xs[i], end = (i) => (bars ? xs[i + 1] : xs[i]);
+  const whole = n > 0 ? [start(0), end(n - 1)] : [0, 1];
   if (whole[1] <= whole[0]) whole[1] = whole[0] + 1;
   const series = heads.slice(1).map((name, i) => ({ name, values: columns[i + 1], colour: seriesColours[i % seriesColours.length], on: true }));
   const canvas = element("canvas"), said = element("span", { class: "hint", role: "status" });
@@ -36,7 +39,7 @@ function plot(box, heads, columns, kind) {
   box.after(legend);
   const left = 70, top = 8, right = 12, bottom = 44, height = 260;
   let view = whole.slice(), drag = null, width = 0;
-  const short = (v) => String(+v.toPrecision(4)), px = (x) => left + (x - view[0]) / (view[1] - view[0]) * (width - left - right);
+  const short = shortNumber, px = (x) => left + (x - view[0]) / (view[1] - view[0]) * (width - left - right);
   const toX = (p) => view[0] + (p - left) / (width - left - right) * (view[1] - view[0]);
 
   function range() {
@@ -44,7 +47,7 @@ function plot(box, heads, columns, kind) {
     for (const s of series)
       if (s.on)
         for (let i = 0; i < n; i++) {
-          if (s.values[i] == null || xs[i] - half > view[1] || xs[i] + half < view[0]) continue;
+          if (s.values[i] == null || start(i) > view[1] || end(i) < view[0]) continue;
           if (s.values[i] < least) least = s.values[i];
           if (s.values[i] > most) most = s.values[i];
         }
@@ -68,10 +71,10 @@ function plot(box, heads, columns, kind) {
     for (const s of series) {
       if (!s.on) continue;
       g.strokeStyle = s.colour; g.lineWidth = 1.5;
-      if (kind === "bars") {
+      if (bars) {
         g.fillStyle = s.colour; g.globalAlpha = 0.75;
         for (let i = 0; i < n; i++)
-          if (s.values[i] != null) g.fillRect(px(xs[i] - half), py(Math.max(0, s.values[i])), Math.max(1, px(xs[i] + half) - px(xs[i] - half) - 0.5), Math.abs(py(s.values[i]) - py(0)));
+          if (s.values[i] != null) g.fillRect(px(start(i)), py(Math.max(0, s.values[i])), Math.max(1, px(end(i)) - px(start(i)) - 0.5), Math.abs(py(s.values[i]) - py(0)));
         continue;
       }
       g.beginPath();
@@ -102,9 +105,9 @@ function plot(box, heads, columns, kind) {
     if (drag) { drag.to = at(e); draw(); }
     const x = toX(at(e));
     let i = 0;
-    while (i + 1 < n && (xs[i] + xs[i + 1]) / 2 <= x) i++;
-    said.textContent = n && x >= whole[0] && x <= whole[1] ? `${heads[0]} ${short(xs[i])}: ` +
-      series.filter((s) => s.on).map((s) => (series.length > 1 ? s.name + " " : "") + (s.values[i] == null ? "none" : short(s.values[i]))).join(", ") : "";
+    while (i + 1 < n && (bars ? end(i) : (xs[i] + xs[i + 1]) / 2) <= x) i++;
+    said.textContent = n < 1 || x < whole[0] || x > whole[1] ? "" : `${heads[0]} ` + (tell ? tell(i) : `${short(xs[i])}: ` +
+      series.filter((s) => s.on).map((s) => (series.length > 1 ? s.name + " " : "") + (s.values[i] == null ? "none" : short(s.values[i]))).join(", "));
   });
   canvas.addEventListener("mouseleave", () => { said.textContent = ""; });
   window.addEventListener("mouseup", (e) => {

@@ -22,39 +22,53 @@
 #define IPC_BINS 500
 #define IPC_MOST 4.0
 
-static json_t *bars_json(const struct observed *o, unsigned c, double sum, json_t *edges, json_t *shares)
+/* `width`: what the height of a bar is a share for; wider bars are lower. */
+static json_t *bars_json(const struct observed *o, unsigned c, double sum, double width, json_t *edges,
+                         json_t *shares)
 {
     const struct series_name name = series_name(o, c), unit = series_title(o, c);
     char title[300];
     snprintf(title, sizeof title, "%s: %s interval%s kept", name.text, thousands(sum).text, plural(sum));
-    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "title", json_text(title), "x", json_text(unit.text), "y",
-                     "% of intervals", "edges", edges, "shares", shares);
+    return json_pack("{s:o, s:o, s:f, s:o, s:o}", "title", json_text(title), "x", json_text(unit.text),
+                     "width", width, "edges", edges, "shares", shares);
 }
 
+static double rate_end(unsigned bin)
+{
+    const double end = cs_dte_rate_bin_least(bin + 1);
+    return isfinite(end) ? end : 2 * cs_dte_rate_bin_least(bin);
+}
+
+/* Each bin in its whole width: it isn't known where in it its intervals are. Narrow ones are joined. */
 static json_t *histogram_json(const struct observed *o, unsigned c)
 {
     json_t *edges = json_array(), *shares = json_array();
+    const uint64_t *bins = o->sink->rates[c];
     const double scale = series_scale(o, c);
-    double sum = 0, seen = 0, least = 0, most = 0, joined[HISTOGRAM_BARS] = {0};
+    double sum = 0, seen = 0, joined = 0;
+    unsigned first = CS_DTE_RATE_BINS, last = 0;
     for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++)
-        sum += (double)o->sink->rates[c][i];
+        sum += (double)bins[i];
     for (unsigned i = 0; i < CS_DTE_RATE_BINS; i++) { /* what lies within the outermost 0.01 % on each side */
-        double n = (double)o->sink->rates[c][i];
-        least = seen < 1e-4 * sum ? cs_dte_rate_bin_least(i) : least;
-        most = n > 0 && seen <= (1 - 1e-4) * sum ? cs_dte_rate_bin_middle(i) : most;
-        seen += n;
+        if (bins[i] && seen <= (1 - 1e-4) * sum)
+            last = i;
+        seen += (double)bins[i];
+        if (first == CS_DTE_RATE_BINS && bins[i] && seen >= 1e-4 * sum)
+            first = i;
     }
-    for (unsigned i = 0; i < CS_DTE_RATE_BINS && most > least; i++) {
-        double at = (cs_dte_rate_bin_middle(i) - least) / (most - least) * HISTOGRAM_BARS;
-        unsigned bar = at < 0 ? 0 : at >= HISTOGRAM_BARS ? HISTOGRAM_BARS - 1 : (unsigned)at;
-        joined[bar] += (double)o->sink->rates[c][i];
+    double from = cs_dte_rate_bin_least(first);
+    const double width = (rate_end(last) - from) / HISTOGRAM_BARS;
+    for (unsigned i = first; i <= last && width > 0; i++) {
+        joined += (double)bins[i];
+        if (rate_end(i) - from < width && i < last)
+            continue;
+        json_array_append_new(edges, json_real(scale * from));
+        json_array_append_new(shares, json_real(100 * joined / sum));
+        from = rate_end(i);
+        joined = 0;
     }
-    for (unsigned i = 0; i < HISTOGRAM_BARS && most > least; i++) {
-        json_array_append_new(edges,
-                              json_real(scale * (least + (most - least) * (i + 0.5) / HISTOGRAM_BARS)));
-        json_array_append_new(shares, json_real(100 * joined[i] / sum));
-    }
-    return bars_json(o, c, sum, edges, shares);
+    json_array_append_new(edges, json_real(scale * from));
+    return bars_json(o, c, sum, scale * width, edges, shares);
 }
 
 /* Of IPC in a log: as fine as in SHIM's figures, 500 bins from 0 to 4. */
@@ -65,11 +79,11 @@ static json_t *ipc_json(const struct observed *o, unsigned c, const char *log)
     struct overlay_series *s = NULL;
     if (overlay_init(&overlay, 0, IPC_MOST, IPC_BINS) == 0 && (s = overlay_add(&overlay, "")))
         overlay_count_log(&overlay, s, log, "IPC", NULL, false);
-    for (unsigned i = 0; s && i < IPC_BINS; i++) {
-        json_array_append_new(edges, json_real((overlay.edges[i] + overlay.edges[i + 1]) / 2));
+    for (unsigned i = 0; s && i <= IPC_BINS; i++)
+        json_array_append_new(edges, json_real(overlay.edges[i]));
+    for (unsigned i = 0; s && i < IPC_BINS; i++)
         json_array_append_new(shares, json_real(s->intervals > 0 ? 100 * s->bins[i] / s->intervals : 0));
-    }
-    json_t *all = bars_json(o, c, s ? s->intervals : 0, edges, shares);
+    json_t *all = bars_json(o, c, s ? s->intervals : 0, IPC_MOST / IPC_BINS, edges, shares);
     overlay_fini(&overlay);
     return all;
 }

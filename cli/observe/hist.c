@@ -47,7 +47,7 @@ static void against(struct output *out, const struct observed *o, const struct c
     static const struct column columns[] = {
         {.key = "from", .head = "from", .kind = COLUMN_NUMBER, .digits = 3},
         {.key = "to", .head = "to", .kind = COLUMN_NUMBER, .digits = 3},
-        {.key = "percent", .head = "% of cycles", .kind = COLUMN_SHARE},
+        {.key = "percent", .head = "% of TSC cycles", .kind = COLUMN_SHARE},
         {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 4},
         {.key = "bar", .head = "", .kind = COLUMN_TEXT},
     };
@@ -68,7 +68,7 @@ static void against(struct output *out, const struct observed *o, const struct c
         means[r] = sum > 0 ? events / sum : 0;
         most = fmax(most, means[r]);
     }
-    output_line(out, "%s per 1000 cycles in intervals by their %s per 1000 cycles", o->counters[b],
+    output_line(out, "%s per 1000 TSC cycles in intervals by their %s per 1000", o->counters[b],
                 o->counters[x]);
     struct table *table = output_table(out, "joint", columns, 5);
     for (unsigned r = 0; r < n; r++) {
@@ -84,7 +84,7 @@ static void against(struct output *out, const struct observed *o, const struct c
 
 static const struct column period_columns[] = {
     {.key = "subsample", .head = "every", .kind = COLUMN_COUNT},
-    {.key = "period_cycles", .head = "cycles", .kind = COLUMN_NUMBER, .digits = -1},
+    {.key = "period_cycles", .head = "TSC cycles", .kind = COLUMN_NUMBER, .digits = -1},
     {.key = "intervals", .head = "kept", .kind = COLUMN_COUNT},
     {.key = "kept_percent", .head = "%", .kind = COLUMN_SHARE, .spare = true},
     {.key = "mean", .head = "mean", .kind = COLUMN_NUMBER, .digits = 3},
@@ -185,7 +185,7 @@ static int coarser(const struct parsed *args, struct output *out, const char *co
 }
 
 static const struct column effect_columns[] = {
-    {.key = "event", .head = "per 1000 cycles", .kind = COLUMN_TEXT, .elastic = true},
+    {.key = "event", .head = "per 1000 TSC cycles", .kind = COLUMN_TEXT, .elastic = true},
     {.key = "total", .head = "total", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "program", .head = "program", .kind = COLUMN_NUMBER, .digits = 3},
     {.key = "observer", .head = "observer", .kind = COLUMN_NUMBER, .digits = 3},
@@ -390,7 +390,7 @@ static int periods_and_gaps(const struct parsed *args, struct output *out)
     const uint64_t *counts[2] = {source.view.sink->periods, source.view.sink->gaps};
     static const char *const names[2] = {"period", "gap"};
     snprintf(o.what, sizeof o.what,
-             "cycles from sample to sample (period), and from its end to the next (gap)");
+             "TSC cycles from sample to sample (period), and from its end to the next (gap)");
     for (unsigned i = 0; i < 2; i++) {
         struct overlay_series *s = overlay_add(&o, names[i]);
         for (unsigned b = 0; s && b < CS_DTE_CYCLE_BINS; b++) {

@@ -78,7 +78,7 @@ static void draw(struct output *out, const struct section *s)
         bins[b] = (double)s->bins[b];
     unsigned n = histogram_rows(bins, CS_DTE_CYCLE_BINS, least_of, ROWS, rows, &outside);
     output_line(out, "%s", "");
-    output_line(out, "%s: cycles a run, of %" PRIu64 " run%s that kept %s CPU", s->name, s->runs,
+    output_line(out, "%s: TSC cycles per run, of %" PRIu64 " run%s that kept %s CPU", s->name, s->runs,
                 plural((double)s->runs), s->runs == 1 ? "its" : "their");
     for (unsigned r = 0; r < n; r++)
         most = rows[r].share > most ? rows[r].share : most;

@@ -184,7 +184,7 @@ static int keep(const struct parsed *args, const struct cs_observed *seen, const
 static void print_own_share(struct output *out, const struct cs_observed *seen, const struct observed *o)
 {
     static const struct column columns[] = {
-        {.key = "event", .head = "per 1000 cycles", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "event", .head = "per 1000 TSC cycles", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "core", .head = "core", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "program", .head = "program", .kind = COLUMN_NUMBER, .digits = 1},
         {.key = "observer", .head = "observer", .kind = COLUMN_NUMBER, .digits = 1},

@@ -53,7 +53,7 @@ static json_t *quantiles_json(const uint64_t *counts)
 static void quantiles_line(struct output *out, const char *what, const uint64_t *counts)
 {
     char line[160];
-    size_t n = (size_t)snprintf(line, sizeof line, "%-7s", what);
+    size_t n = (size_t)snprintf(line, sizeof line, "%-10s", what);
     for (unsigned i = 0; i < N_QUANTILES && n < sizeof line; i++)
         n += (size_t)snprintf(line + n, sizeof line - n, " %11.0f",
                               cs_dte_cycle_quantile(counts, shown_quantiles[i]));
@@ -69,13 +69,14 @@ void observed_summary(struct output *out, const struct observed *o)
     char of_mean[48], of_time[48], of_gap[48];
     double mean_ns = in_time(mean, o->hz, &unit), longest = in_time((double)s->longest_gap, o->hz, &gap_unit);
     output_line(out, "%s", "");
-    output_line(out, "%s sample%s in %.3f s, one every %s cycles (%s %s)%s",
+    output_line(out, "%s sample%s in %.3f s, one every %s TSC cycles (%s %s)%s",
                 thousands((double)s->samples).text, plural((double)s->samples), (double)total / o->hz,
                 figures(mean, 4, of_mean), figures(mean_ns, 3, of_time), unit,
                 o->timed_each ? "" : "; only the tag is read, the clock when it changes");
     if (o->asked_cycles)
-        output_line(out, "asked for: one every %" PRIu64 " cycles", o->asked_cycles);
-    output_line(out, "%-7s %11s %11s %11s %11s %11s", "cycles", "1 %", "median", "90 %", "99 %", "99.9 %");
+        output_line(out, "asked for: one every %" PRIu64 " TSC cycles", o->asked_cycles);
+    output_line(out, "%-10s %11s %11s %11s %11s %11s", "TSC cycles", "1 %", "median", "90 %", "99 %",
+                "99.9 %");
     quantiles_line(out, "period", s->periods);
     quantiles_line(out, "gap", s->gaps);
     output_line(
@@ -101,7 +102,7 @@ void observed_filtering(struct output *out, const struct observed *o)
         {.key = "verdict", .head = "intervals", .kind = COLUMN_TEXT},
         {.key = "intervals", .head = "number", .kind = COLUMN_COUNT},
         {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
-        {.key = "cycles", .head = "cycles", .kind = COLUMN_COUNT},
+        {.key = "cycles", .head = "TSC cycles", .kind = COLUMN_COUNT},
         {.key = "meaning", .head = "because", .kind = COLUMN_TEXT, .elastic = true, .wraps = true},
     };
     const struct cs_dte_tally *tally = &o->sink->tally;
@@ -201,15 +202,16 @@ static void note_unusable(struct output *out, const struct observed *o, const st
     const double advised = fmax(1, floor(period * u->shorter)), least = least_period(o);
     char advice[160];
     if (advised < least)
-        snprintf(advice, sizeof advice,
-                 "No period would do: one sample takes %.0f cycles here. Tag fewer functions, without loops.",
-                 least);
+        snprintf(
+            advice, sizeof advice,
+            "No period would do: one sample takes %.0f TSC cycles here. Tag fewer functions, without loops.",
+            least);
     else
         snprintf(advice, sizeof advice, "Try --period %.0f.", advised);
     if (u->names[0][0])
         output_note(out,
                     "the rates of %s hold other tags' events: the tag changes too often for one sample every "
-                    "%.0f cycles. %s",
+                    "%.0f TSC cycles. %s",
                     u->names[0], period, advice);
     if (u->names[1][0])
         output_note(out, "the rates of %s come from fewer than %d intervals", u->names[1], CS_RATES_FEW);
@@ -226,7 +228,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     col[n++] = (struct column){.key = "name", .head = o->tags[tag], .kind = COLUMN_TEXT, .elastic = true};
     col[n++] = (struct column){.key = "value", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "samples", .head = "samples", .kind = COLUMN_COUNT};
-    col[n++] = (struct column){.key = "cycles", .head = "cycles", .kind = COLUMN_COUNT};
+    col[n++] = (struct column){.key = "cycles", .head = "TSC cycles", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "percent", .head = "%", .kind = COLUMN_SHARE};
     col[n++] = (struct column){.key = "visits", .head = "visits", .kind = COLUMN_COUNT};
     col[n++] = (struct column){.key = "kept", .head = counters ? "kept" : NULL, .kind = COLUMN_COUNT};
@@ -316,6 +318,28 @@ static void histogram_json(struct output *out, const struct observed *o, unsigne
     output_set(out, key, all);
 }
 
+/* For programs that read tables: all bins of all series, one below the other. */
+static void histogram_csv(struct output *out, const struct observed *o, unsigned series, const double *bins,
+                          double n)
+{
+    static const struct column columns[] = {
+        {.key = "from", .kind = COLUMN_NUMBER},     {.key = "to", .kind = COLUMN_NUMBER},
+        {.key = "intervals", .kind = COLUMN_COUNT}, {.key = "percent", .kind = COLUMN_SHARE},
+        {.key = "counter", .kind = COLUMN_TEXT},
+    };
+    const double scale = series_scale(o, series);
+    struct table *table = output_table(out, "bins", columns, sizeof columns / sizeof columns[0]);
+    for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++) {
+        if (bins[b] <= 0)
+            continue;
+        table_number(table, cs_dte_rate_bin_least(b) * scale);
+        table_number(table, rate_edge(b + 1) * scale);
+        table_count(table, (uint64_t)bins[b]);
+        table_number(table, 100 * bins[b] / n);
+        table_text(table, series_name(o, series).text);
+    }
+}
+
 /* The bins of a series, of one value of the first tag or of all kept intervals, and how they are distributed. */
 static struct cs_dte_moments take_bins(const struct observed *o, unsigned series, const uint64_t *value,
                                        double bins[CS_DTE_RATE_BINS])
@@ -345,6 +369,8 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned s
     for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         n += bins[b];
     histogram_json(out, o, series, bins, n, &moments);
+    if (output_form(out) == OUTPUT_CSV)
+        histogram_csv(out, o, series, bins, n);
     output_line(out, "%s", "");
     output_line(out, "%s%s: %s interval%s, mean %s, std dev %s", series_title(o, series).text, under,
                 thousands(n).text, plural(n), figure(moments.mean * scale, 4).text,

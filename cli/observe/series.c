@@ -38,7 +38,7 @@ struct series_name series_title(const struct observed *o, unsigned series)
 {
     struct series_name title;
     if (!ratio_of(o, series) || series_scale(o, series) != 1)
-        return per(o, series, " per 1000", " cycles");
+        return per(o, series, " per 1000", " TSC cycles");
     snprintf(title.text, sizeof title.text, "%s",
              strcmp(series_name(o, series).text, "IPC") == 0 ? "IPC (instructions per cycle)"
                                                              : "CPI (cycles per instruction)");

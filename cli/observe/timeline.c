@@ -161,7 +161,7 @@ static int print(const struct parsed *args, const struct cs_observe_timeline *t,
     struct output *out = output_open(args);
     char text[3][48];
     double ms = t->bucket_cycles * 1e3 / t->cycles_per_second;
-    output_line(out, "%s: %u bucket%s of %s ms (%s cycles) of %s s%s%s", t->head.program, t->n_buckets,
+    output_line(out, "%s: %u bucket%s of %s ms (%s TSC cycles) of %s s%s%s", t->head.program, t->n_buckets,
                 plural(t->n_buckets), figures(ms, 4, text[0]), figures(t->bucket_cycles, 4, text[1]),
                 figures(t->whole_cycles / t->cycles_per_second, 4, text[2]),
                 t->has_tag ? "; shares of tag " : "", t->has_tag ? t->head.tags[options->tag] : "");

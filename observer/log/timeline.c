@@ -264,7 +264,7 @@ double cs_observe_timeline_series(const struct cs_observe_timeline *t, unsigned 
     for (unsigned c = 0; c < t->n_counters; c++)
         counters[c] = t->head.counters[c];
     if (series < t->n_counters) {
-        snprintf(to, size, "%s%s", counters[series], unit ? " per 1000 cycles" : "");
+        snprintf(to, size, "%s%s", counters[series], unit ? " per 1000 TSC cycles" : "");
         return 1000;
     }
     const struct cs_ratio *ratio = &t->ratios[series - t->n_counters];

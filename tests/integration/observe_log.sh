@@ -30,8 +30,10 @@ P
 "$CYCLESCOPE" tags --log "$dir/log" --subsample 1 --subsample 7 --top 4 --json >"$dir/coarser.json"
 cmp <("$CYCLESCOPE" hist --log "$dir/log" --under hash --json) <("$CYCLESCOPE" hist --log "$dir/log" --under has --json) || { echo "not ok: --under takes no beginning that only one value has"; exit 1; }
 "$CYCLESCOPE" hist --log "$dir/log" --counter work --under hash --subsample 1 --subsample 7 --json >"$dir/under.json"
+"$CYCLESCOPE" hist --log "$dir/log" --under hash --json >"$dir/hash.json"
+"$CYCLESCOPE" hist --log "$dir/log" --under hash --csv >"$dir/hash.csv"
 python3 - "$dir" <<'P'
-import collections, json, sys
+import collections, csv, json, sys
 sys.path.insert(0, "tests")
 import log_reader
 work = sys.argv[1]
@@ -50,6 +52,11 @@ marked = sum(truth.values()) - sum(said.values())  # what stands before a gap th
 assert 0 <= marked < 0.01 * len(starts) and truth[None] <= marked, (marked, truth[None])
 assert all(0 <= truth[e] - n <= marked for e, n in said.items()), (truth, said)
 hist = {(round(b[0], 9), b[2]) for b in load("hist")["histogram0"]["bins"]}
+rows = list(csv.DictReader(open(f"{work}/hash.csv", newline="")))
+bins = load("hash")["histogram0"]["bins"]
+said = [(round(float(r["from"]), 6), round(float(r["to"]), 6), int(r["intervals"])) for r in rows]
+assert rows and said == [(round(b[0], 6), round(b[1], 6), b[2]) for b in bins], "CSV has the bins of JSON"
+assert abs(sum(float(r["percent"]) for r in rows) - 100) < 1e-6 and {r["counter"] for r in rows} == {"work"}
 overlay = load("overlay")
 assert {(round(b[0], 9), b[2][0]) for b in overlay["bins"]} == hist, "overlaid bins are the sums' bins"
 assert all(b[2][0] == b[2][1] for b in overlay["bins"]) and overlay["series"][1]["distance"] == 0

@@ -12,7 +12,8 @@ if [ "$(nproc)" -gt 1 ] && "$CYCLESCOPE" observe -t 3 --period 5000 --log "$tmp/
 fi
 # shellcheck disable=SC2086
 "$CYCLESCOPE" report --html "$tmp/page.html" --compare "$tmp/b" $log "$tmp/s" >/dev/null
-python3 - "$tmp/page.html" $log <<'PY'
+[ -z "$log" ] || "$CYCLESCOPE" hist --log "$tmp/log" --json >"$tmp/hist.json"
+python3 - "$tmp/page.html" ${log:+"$log" "$tmp/hist.json"} <<'PY'
 import html.parser, json, re, sys
 text = open(sys.argv[1]).read()
 assert "{{" not in re.sub(r"<script.*?</script>", "", text, flags=re.S), "a mark was left"
@@ -35,6 +36,16 @@ if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie
         mean, least, most = (c[i] for c in work["columns"][1:])
         assert mean is None or least <= mean <= most, (least, mean, most)
     assert {"hash", "chase"} <= set(tags["heads"]), tags["heads"]
+    # A bar of a histogram is as wide as the bins that it is made of.
+    shown = d["observed"]["histograms"][0]
+    bins = {(b[0], b[1]): b[2] for b in json.load(open(sys.argv[3]))["histogram0"]["bins"]}
+    edges, octaves = shown["edges"], [1000 * 2.0 ** k * (1 + j / 16) for k in range(-24, 9) for j in range(16)] # 16 bins an octave
+    assert len(edges) == len(shown["shares"]) + 1 and edges == sorted(set(edges))
+    assert all(any(abs(e - o) <= 1e-7 * o for o in [*octaves, 0]) for e in edges), edges
+    assert all(to - edge >= 0.999 * shown["width"] for edge, to in zip(edges[:-2], edges[1:-1])) and sum(shown["shares"]) > 99.9
+    for edge, to, n in zip(edges[1:], edges[2:], shown["shares"][1:]):
+        there = sum(k for (least, _), k in bins.items() if edge - 1e-6 <= least < to - 1e-6)
+        assert abs(n - 100 * there / sum(bins.values())) < 1e-5, (edge, to, n, there)
     # In two dimensions: cells and what lies outside are all kept intervals; the same counter's own histogram has as many.
     joint = d["observed"]["joint"]
     assert len(joint) == 3, [j["title"] for j in joint] # work by changes, both by phase
