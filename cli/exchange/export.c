@@ -57,8 +57,8 @@ static int write_to(const struct cs_exporter *exporter, struct cs_export *from, 
         return failed(&err);
     if (lost)
         return failed_with("%s: not written in full: %s", path ? path : "standard output", strerror(errno));
-    if (path && *from->note)
-        report_line(stdout, "%s", from->note);
+    if (*from->note)
+        report_line(path ? stdout : stderr, "%s", from->note);
     return CS_EXIT_OK;
 }
 

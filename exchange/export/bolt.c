@@ -113,5 +113,4 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_bolt;
-const struct cs_exporter cs_export_bolt = {
-    "bolt", "BOLT's fdata: llvm-bolt -data=FILE; one image, see --image", false, write_bolt};
+const struct cs_exporter cs_export_bolt = {"bolt", false, write_bolt};

@@ -10,7 +10,7 @@
  *   pprof           profile.proto
  *   otlp            OpenTelemetry's profiles
  *   protobuf        the wire format of both
- *   places          locations, functions and lines of both
+ *   places          locations, functions, lines and the period of both
  *   llvm            LLVM's text profile
  *   gcov            AutoFDO's gcov profile
  *   bolt            BOLT's profile
@@ -27,10 +27,11 @@
  *  1. a file here, in the list above, with `const struct cs_exporter cs_export_NAME` (struct cs_exporter says
  *     what its `write` does),
  *  2. in export.c: a name in the `extern` line, and a line in the table cs_exporters,
- *  3. in cli/exchange/export.c: the names in the help of --format, and a line in the command's long help.
- *     Both are text, repeated by hand; only the list that answers an unknown format comes from the table,
- *  4. a row in docs/exchange.md,
- *  5. its name in the loop of tests/integration/export_formats.sh, and there a check of its total.
+ *  3. its name in the help of --format and a line in the long help (cli/exchange/export.c), and its name in
+ *     cli/completion.c. These are text, repeated by hand; command_line.sh compares them,
+ *  4. a row in docs/exchange.md; scripts/options-page writes docs/options.md,
+ *  5. its name in the loops of tests over formats (`grep -rl firefox tests/integration`), and in
+ *     export_formats.sh a check of its total.
  */
 #ifndef CS_EXCHANGE_EXPORT_EXPORT_H
 #define CS_EXCHANGE_EXPORT_EXPORT_H
@@ -89,13 +90,14 @@ struct cs_export {
     struct cs_export_watch watch;
     uint64_t rows_done, rows_total; /* of all profiles; an exporter that passes twice doubles the total */
     /* What an exporter has to say of its work: what the format couldn't hold; "" nothing. `write` fills it,
-     * with one line; the subcommand prints it on standard output where the format goes to a file (--to). */
+     * with one line; the subcommand prints it: on standard output where the format goes to a file (--to), else
+     * on standard error. */
     char note[512];
 };
 
 struct cs_exporter {
-    const char *name, *help; /* name: as --format has it */
-    bool binary;             /* not to a terminal */
+    const char *name; /* as --format has it */
+    bool binary;      /* not to a terminal */
     /* Writes all of it to `to`, which the caller opens, flushes and closes. It may be a pipe: never seek.
      * 0, or a negative errno with its sentence in `err`: memory is out, or there is nothing that the format
      * can hold (ENODATA). Failures of `to` itself aren't its affair: the caller asks ferror. Counts of points

@@ -275,5 +275,4 @@ static int write_firefox(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_firefox;
-const struct cs_exporter cs_export_firefox = {"firefox", "Firefox Profiler's JSON: profiler.firefox.com",
-                                              false, write_firefox};
+const struct cs_exporter cs_export_firefox = {"firefox", false, write_firefox};

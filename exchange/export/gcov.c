@@ -141,7 +141,5 @@ static int write_gcov11(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_gcov, cs_export_gcov11;
-const struct cs_exporter cs_export_gcov = {
-    "gcov", "GCC's AutoFDO profile: gcc -fauto-profile=FILE (12 and later)", true, write_gcov};
-const struct cs_exporter cs_export_gcov11 = {"gcov11", "the same for GCC up to 11 and AutoFDO's dump_gcov",
-                                             true, write_gcov11};
+const struct cs_exporter cs_export_gcov = {"gcov", true, write_gcov};
+const struct cs_exporter cs_export_gcov11 = {"gcov11", true, write_gcov11};

@@ -59,5 +59,4 @@ static int write_llvm(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_llvm;
-const struct cs_exporter cs_export_llvm = {
-    "llvm", "LLVM sample profile, text: clang -fprofile-sample-use=FILE", false, write_llvm};
+const struct cs_exporter cs_export_llvm = {"llvm", false, write_llvm};

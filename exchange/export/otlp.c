@@ -219,5 +219,4 @@ static int write_otlp(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_otlp;
-const struct cs_exporter cs_export_otlp = {
-    "otlp", "OpenTelemetry's ProfilesData (v1development), with lines and inlined frames", true, write_otlp};
+const struct cs_exporter cs_export_otlp = {"otlp", true, write_otlp};

@@ -253,5 +253,4 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_pprof;
-const struct cs_exporter cs_export_pprof = {"pprof", "gzip'd profile.proto, with lines and inlined frames",
-                                            true, write_pprof};
+const struct cs_exporter cs_export_pprof = {"pprof", true, write_pprof};

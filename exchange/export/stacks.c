@@ -129,7 +129,5 @@ static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *e
 }
 
 extern const struct cs_exporter cs_export_folded, cs_export_speedscope;
-const struct cs_exporter cs_export_folded = {"folded", "folded stacks, for flame graphs", false,
-                                             write_folded};
-const struct cs_exporter cs_export_speedscope = {"speedscope", "speedscope.app's JSON", false,
-                                                 write_speedscope};
+const struct cs_exporter cs_export_folded = {"folded", false, write_folded};
+const struct cs_exporter cs_export_speedscope = {"speedscope", false, write_speedscope};

@@ -165,6 +165,5 @@ static int write_json(struct cs_export *from, FILE *to, struct cs_error *err)
 }
 
 extern const struct cs_exporter cs_export_csv, cs_export_json;
-const struct cs_exporter cs_export_csv = {"csv", "every row of every profile, with procedure, file and line",
-                                          false, write_csv};
-const struct cs_exporter cs_export_json = {"json", "the same rows as JSON", false, write_json};
+const struct cs_exporter cs_export_csv = {"csv", false, write_csv};
+const struct cs_exporter cs_export_json = {"json", false, write_json};
