@@ -89,19 +89,15 @@ static int run(const struct parsed *args)
     if (timed && ((path && strcmp(path, "clickhouse") == 0) || option_given(args, "once")))
         return usage_error(
             "--to clickhouse and --once send all that is new: they go without --from, --until, --last");
-    if (option_given(args, "once") && !(path && strcmp(path, "otlp") == 0))
-        return usage_error("--once is of --to otlp");
+    const bool pushed = path && export_is_receiver(path);
+    if (option_given(args, "once") && !pushed)
+        return usage_error("--once needs --to otlp, --to pyroscope or --to parca");
     if (path && strcmp(path, "clickhouse") == 0)
         return operand_count(args) == 1
                    ? export_to_clickhouse(args, operand(args, 0))
                    : usage_error("expected one URL: --to clickhouse http://HOST:8123/DATABASE");
-    if (path && strcmp(path, "otlp") == 0) {
-        if (operand_count(args) > 1)
-            return usage_error("expected one URL: --to otlp http://HOST:4318");
-        if (format && strcmp(format, "otlp") != 0)
-            return usage_error("--to otlp sends --format otlp");
-        return export_to_otlp(args, operand_count(args) ? operand(args, 0) : NULL);
-    }
+    if (pushed)
+        return export_to_receiver(args, path);
     if (operand_count(args) > 0)
         return usage_error("unexpected operand %s", operand(args, 0));
     if (exporter->binary && !path && isatty(STDOUT_FILENO))
@@ -120,6 +116,8 @@ static int run(const struct parsed *args)
         rc = cs_export_open(store, option(args, "event"), option(args, "image"), &watch, &from, &err);
     if (rc < 0)
         progress_fini(&bar);
+    else
+        export_name_source(args, &from);
     int exit_code = rc < 0 ? failed(&err) : write_to(exporter, &from, path, &bar);
     if (rc == 0)
         cs_export_close(&from);
@@ -131,14 +129,15 @@ static const struct option_entry options[] = {
     {"format", 'f', "NAME",
      "pprof (default), otlp, folded, speedscope, firefox, trace, csv, json, llvm, gcov, gcov11, bolt"},
     {"to", 0, "FILE",
-     "write to FILE instead of standard output; --to clickhouse URL, --to otlp URL send to a server"},
+     "write to FILE instead of standard output; --to clickhouse, otlp, pyroscope or parca sends to a URL"},
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_EPOCH,
     OPTIONS_TIMES,
-    {"host", 0, "NAME", "clickhouse: host name of the samples (default: the host of each recording)"},
-    {"once", 0, NULL, "otlp: send each finished recording once; for the daemon and timers"},
-    {"retry", 0, "SECONDS", "clickhouse, otlp: how long to retry while the server doesn't answer (60)"},
+    {"host", 0, "NAME", "host name of sent samples (default: the host of each recording)"},
+    {"service", 0, "NAME", "service name of sent profiles (default: OTEL_SERVICE_NAME, else cyclescope)"},
+    {"once", 0, NULL, "send each finished recording once; for the daemon and timers; not for clickhouse"},
+    {"retry", 0, "SECONDS", "how long to retry while the server doesn't answer (60)"},
     {"spool", 0, "DIR", "clickhouse: where unsent batches are kept (default: in the store)"},
     {"spool-size", 0, "BYTES", "clickhouse: limit for unsent batches (64M); the store keeps the rest"},
     OPTION_LOG,
@@ -149,7 +148,7 @@ static const struct option_entry options[] = {
 extern const struct command command_export;
 const struct command command_export = {
     "export",
-    "[--to clickhouse URL | --to otlp [URL]]",
+    "[--to clickhouse|otlp|pyroscope|parca URL]",
     "profiles of a store in the formats of other tools",
     "  pprof       gzip'd profile.proto with mappings, build-ids, lines and inlined frames: go tool pprof, "
     "Grafana\n"
@@ -169,10 +168,20 @@ const struct command command_export = {
     "--to clickhouse URL sends all new samples to a ClickHouse server, each exactly once even after failures "
     "(see fleet). URL is http[s]://[USER[:PASSWORD]@]HOST[:8123][/DATABASE].\n"
     "\n"
-    "--to otlp URL sends --format otlp to an OpenTelemetry collector by OTLP/HTTP, gzip'd. URL is "
-    "http[s]://HOST[:4318][/PATH], by default OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT or "
-    "OTEL_EXPORTER_OTLP_ENDPOINT. PATH is by default /v1development/profiles. OTEL_EXPORTER_OTLP_HEADERS "
-    "(NAME=VALUE,...) or ~/.netrc keep keys out of command lines.",
+    "--to otlp, pyroscope or parca URL sends profiles to that back end. URL is http[s]://HOST[:PORT][/PATH], "
+    "or "
+    "grpc[s]://HOST[:PORT] for gRPC. CYCLESCOPE_EXPORT_URL holds a URL and CYCLESCOPE_EXPORT_HEADERS "
+    "(NAME=VALUE,...) headers, with a key or a tenant, if they must not be in a command line. ~/.netrc may "
+    "hold "
+    "passwords.\n"
+    "\n"
+    "  otlp       an OpenTelemetry collector: http://HOST:4318 (PATH is by default /v1development/profiles) "
+    "or "
+    "grpc://HOST:4317, gzip'd. The variables OTEL_EXPORTER_OTLP_[PROFILES_]ENDPOINT, "
+    "OTEL_EXPORTER_OTLP_[PROFILES_]PROTOCOL, OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_COMPRESSION "
+    "apply\n"
+    "  pyroscope  Grafana Pyroscope: http://HOST:4040 (or grpc://), pprof by push.v1\n"
+    "  parca      Parca: grpc://HOST:7070, pprof by WriteRaw",
     options,
     run,
 };

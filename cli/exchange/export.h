@@ -4,7 +4,7 @@
  * Files of this module:
  *   export      the subcommand export
  *   clickhouse  batches to a server
- *   otlp        profiles to a receiver of OpenTelemetry's
+ *   push        profiles to a receiver: OpenTelemetry's collector, Pyroscope, Parca
  *   retry       when a server is asked again
  *   trace       a sample log as a trace
  *   import      the subcommand import
@@ -20,8 +20,12 @@
 
 /* export --to clickhouse URL. */
 int export_to_clickhouse(const struct parsed *args, const char *url);
-/* export --to otlp [URL]; NULL: the environment says which. */
-int export_to_otlp(const struct parsed *args, const char *url);
+/* export --to otlp, pyroscope, parca: whether that is a name of one, and sending. */
+bool export_is_receiver(const char *name);
+int export_to_receiver(const struct parsed *args, const char *name);
+/* The service and the host of what is exported. */
+struct cs_export;
+void export_name_source(const struct parsed *args, struct cs_export *from);
 /* export --format trace --log FILE: a sample log as a trace for Perfetto and chrome://tracing. */
 int export_trace(const char *log, FILE *to);
 

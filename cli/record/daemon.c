@@ -90,12 +90,16 @@ static void notify_systemd(void)
     close(fd);
 }
 
-/* This program again, as `export`, at the lowest priority. `to`: a ClickHouse server's URL, or "otlp URL"; the
- * latter by the environment, which others can't read. */
+/* This program again, as `export`, at the lowest priority. `to`: a ClickHouse server's URL, or "otlp URL", "pyroscope URL",
+ * "parca URL"; theirs by the environment, which others can't read. */
 static pid_t send_to_server(const char *store, const char *to, int log)
 {
     sigset_t none;
-    const size_t otlp = strncmp(to, "otlp ", 5) == 0 ? 5 + strspn(to + 5, " ") : 0;
+    char kind[16];
+    const size_t n = strcspn(to, " ");
+    snprintf(kind, sizeof kind, "%.*s", (int)(n < sizeof kind ? n : 0), to);
+    const bool clickhouse =
+        strcmp(kind, "otlp") != 0 && strcmp(kind, "pyroscope") != 0 && strcmp(kind, "parca") != 0;
     pid_t child = fork();
     if (child != 0)
         return child;
@@ -108,9 +112,9 @@ static pid_t send_to_server(const char *store, const char *to, int log)
         _exit(CS_EXIT_FAILED);
     const char *self = getenv("CYCLESCOPE_SELF"); /* of a tarball: there /proc/self/exe is a loader */
     self = self ? self : "/proc/self/exe";
-    if (otlp && setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", to + otlp, 1) == 0)
-        execl(self, "cyclescope", "export", "--store", store, "--to", "otlp", "--once", (char *)NULL);
-    else if (!otlp)
+    if (!clickhouse && setenv("CYCLESCOPE_EXPORT_URL", to + n + strspn(to + n, " "), 1) == 0)
+        execl(self, "cyclescope", "export", "--store", store, "--to", kind, "--once", (char *)NULL);
+    else if (clickhouse)
         execl(self, "cyclescope", "export", "--store", store, "--to", "clickhouse", to, (char *)NULL);
     _exit(CS_EXIT_FAILED);
 }
@@ -290,7 +294,9 @@ static const struct option_entry options[] = {
     OPTIONS_KEEP,
     {"memory", 0, "BYTES", "memory limit of the daemon (32M); waits take up to 32M more"},
     {"export-to", 0, "URL",
-     "after merges, send new samples to this ClickHouse server, or \"otlp URL\" (see export)"},
+     "after merges, send new samples to this ClickHouse server, or \"otlp URL\", \"pyroscope URL\", \"parca "
+     "URL\" (see "
+     "export)"},
     {"export-interval", 0, "TIME", "least time between two exports (10m)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

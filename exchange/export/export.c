@@ -247,11 +247,6 @@ bool cs_export_is_off_cpu(const char *event)
     return strcmp(event, CS_WAITS_EVENT) == 0 || strcmp(event, CS_WAKERS_EVENT) == 0;
 }
 
-const char *cs_export_type(const char *event)
-{
-    return strcmp(event, CS_WAITS_EVENT) == 0 ? "off-cpu" : event;
-}
-
 const char *cs_export_unit(const char *event)
 {
     return cs_export_is_off_cpu(event) ? "nanoseconds" : "count";

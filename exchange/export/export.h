@@ -9,6 +9,7 @@
  *   firefox         the Firefox Profiler's format
  *   pprof           profile.proto
  *   otlp            OpenTelemetry's profiles
+ *   push            pprof in the messages of Pyroscope and Parca
  *   protobuf        the wire format of both
  *   places          locations, functions, lines and the period of both
  *   llvm            LLVM's text profile
@@ -85,6 +86,8 @@ struct cs_export {
     size_t n_noted;
     bool filtered;        /* by image */
     bool chosen;          /* an event was asked for: also one that is no sample, as "burst-starts" */
+    const char *service;  /* what receivers call the source of the profiles; NULL: nothing */
+    char host[256];       /* where they were taken; "": unknown, or several */
     int64_t began;        /* the oldest recording, seconds since 1970; 0 = not known */
     uint64_t duration_ns; /* of all recordings together; 0 = not known */
     struct cs_export_watch watch;
@@ -106,6 +109,8 @@ struct cs_exporter {
 };
 
 extern const struct cs_exporter *const cs_exporters[]; /* NULL-terminated */
+/* Messages that only a receiver understands: not in the list. */
+extern const struct cs_exporter cs_export_otlp, cs_export_pyroscope, cs_export_parca;
 
 /* `event` and `image` (a path, its last part, or an id) choose; NULL = all. Fails when nothing is left.
  * `watch` may be NULL. */
@@ -140,8 +145,6 @@ int cs_export_each_stack(struct cs_export *from,
 
 /* Time off the CPU: its counts are ns, not samples. */
 bool cs_export_is_off_cpu(const char *event);
-/* What pprof and OpenTelemetry call its values: "off-cpu" where threads waited, else the event; and their unit. */
-const char *cs_export_type(const char *event);
 const char *cs_export_unit(const char *event);
 
 /* The events that cs_export_each_stack speaks of, most samples first, time off the CPU last: what a viewer shows before it is

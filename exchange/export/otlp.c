@@ -125,12 +125,15 @@ static void put_profile(struct otlp *o, unsigned e, struct cs_bytes *scope)
     const char *event = o->events.names[e], *unit;
     const uint64_t period = cs_export_period(o->from, event, &unit);
     struct cs_bytes *profile = &o->samples[e];
-    put_type(o, profile, 1, cs_export_type(event), cs_export_unit(event));
+    char type[64];
+    cs_export_type(o->from, &o->events, e, type);
+    put_type(o, profile, 1, type, cs_export_unit(event));
     if (o->from->began > 0)
         cs_proto_fixed64(profile, 3, (uint64_t)o->from->began * 1000000000);
     cs_proto_number(profile, 4, o->from->duration_ns);
     if (period && !cs_export_is_off_cpu(event)) {
-        put_type(o, profile, 5, strcmp(unit, "nanoseconds") == 0 ? "cpu" : event, unit);
+        cs_export_period_type(event, unit, type);
+        put_type(o, profile, 5, type, unit);
         cs_proto_number(profile, 6, period);
     }
     cs_proto_message(scope, 2, profile);
@@ -153,6 +156,21 @@ static void put_mapping(struct otlp *o, const struct cs_store_image *image)
     }
     free(build_id);
     cs_proto_message(&o->dictionary, MAPPINGS, &o->message);
+}
+
+static void put_attribute(struct cs_bytes *resource, const char *key, const char *value)
+{
+    struct cs_bytes text = {0}, pair = {0};
+    char *valid = value && *value ? cs_text_valid(value) : NULL;
+    if (valid) {
+        cs_proto_bytes(&text, 1, valid, strlen(valid));
+        cs_proto_bytes(&pair, 1, key, strlen(key));
+        cs_proto_message(&pair, 2, &text);
+        cs_proto_message(resource, 1, &pair);
+    }
+    free(valid);
+    cs_bytes_fini(&text);
+    cs_bytes_fini(&pair);
 }
 
 static int put_strings(struct otlp *o)
@@ -185,6 +203,9 @@ static int build(struct otlp *o, struct cs_bytes *all)
         put_profile(o, e, &scope);
     if (rc == 0)
         rc = put_strings(o);
+    put_attribute(&o->part, "service.name", o->from->service);
+    put_attribute(&o->part, "host.name", o->from->host);
+    cs_proto_message(&resource, 1, &o->part);
     cs_proto_message(&resource, 2, &scope);
     cs_proto_message(all, 1, &resource);
     cs_proto_message(all, 2, &o->dictionary);
@@ -218,5 +239,4 @@ static int write_otlp(struct cs_export *from, FILE *to, struct cs_error *err)
     return rc;
 }
 
-extern const struct cs_exporter cs_export_otlp;
 const struct cs_exporter cs_export_otlp = {"otlp", true, write_otlp};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exchange/export/places.h"
+#include "store/table/wait_schemas.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,4 +62,37 @@ uint64_t cs_export_period(const struct cs_export *from, const char *event, const
             *unit = strcmp(one->unit, "ns") == 0 ? "nanoseconds" : *one->unit ? one->unit : *unit;
         }
     return samples > 0 && periods > 0 ? (uint64_t)(periods / samples + 0.5) : 0;
+}
+
+static void plain(const char *event, char type[64])
+{
+    snprintf(type, 64, "%s", event);
+    for (; *type; type++)
+        if (!isalnum((unsigned char)*type))
+            *type = '_';
+}
+
+unsigned cs_export_cpu_event(const struct cs_export *from, const struct cs_export_events *events)
+{
+    unsigned e = 0;
+    for (const char *unit; e < events->n; e++) {
+        cs_export_period(from, events->names[e], &unit);
+        if (!cs_export_is_off_cpu(events->names[e]) &&
+            (strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "cycles") == 0))
+            break;
+    }
+    return e;
+}
+
+void cs_export_type(const struct cs_export *from, const struct cs_export_events *events, unsigned e,
+                    char type[64])
+{
+    const char *event = events->names[e];
+    const bool waits = strcmp(event, CS_WAITS_EVENT) == 0;
+    plain(e == cs_export_cpu_event(from, events) ? "samples" : waits ? "off_cpu" : event, type);
+}
+
+void cs_export_period_type(const char *event, const char *unit, char type[64])
+{
+    plain(strcmp(unit, "nanoseconds") == 0 ? "cpu" : event, type);
 }

@@ -32,5 +32,12 @@ unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_lin
 
 /* Of an event's samples: the unit of its periods ("nanoseconds", "cycles", "events"), and the mean of one; 0: not known. */
 uint64_t cs_export_period(const struct cs_export *from, const char *event, const char **unit);
+/* The first event that tells time on the CPU; events->n: none does. */
+unsigned cs_export_cpu_event(const struct cs_export *from, const struct cs_export_events *events);
+/* The names of event e's values and of its period in pprof and OpenTelemetry. "samples" and "cpu" are names that back ends know.
+ * Other names have only letters, digits and "_": Pyroscope and Parca refuse "-". */
+void cs_export_type(const struct cs_export *from, const struct cs_export_events *events, unsigned e,
+                    char type[64]);
+void cs_export_period_type(const char *event, const char *unit, char type[64]);
 
 #endif

@@ -31,7 +31,6 @@ struct pprof {
     struct cs_table *strings;
     int64_t n_strings;
     struct cs_export_events events;
-    unsigned cpu_event; /* of them the one that tells of time on the CPU; n: none */
     struct cs_place_numbers locations;
     struct cs_bytes wrappers; /* of each location, in order: 1 = nothing but Go's wrappers */
     struct cs_table
@@ -150,44 +149,44 @@ static int add_sample(const char *event, const struct cs_export_frame *frames, s
     return 0;
 }
 
-static const char *type_of(const struct pprof *p, unsigned event)
+static uint64_t type_of(struct pprof *p, unsigned event)
 {
-    return event == p->cpu_event ? "samples" : cs_export_type(p->events.names[event]);
+    char type[64];
+    cs_export_type(p->from, &p->events, event, type);
+    return (uint64_t)string(p, type);
 }
 
-/* One sample type an event; the one that is called otherwise is named in a comment. */
+/* One sample type an event; a type with another name than its event has a comment. */
 static void put_types(struct pprof *p)
 {
-    const char *unit = "";
-    for (p->cpu_event = 0; p->cpu_event < p->events.n; p->cpu_event++) {
-        const char *event = p->events.names[p->cpu_event];
-        cs_export_period(p->from, event, &unit);
-        if (!cs_export_is_off_cpu(event) && (strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "cycles") == 0))
-            break;
-    }
     for (unsigned i = 0; i < p->events.n; i++) {
-        cs_proto_number(&p->value, 1, (uint64_t)string(p, type_of(p, i)));
+        char type[64], comment[160];
+        cs_export_type(p->from, &p->events, i, type);
+        cs_proto_number(&p->value, 1, (uint64_t)string(p, type));
         cs_proto_number(&p->value, 2, (uint64_t)string(p, cs_export_unit(p->events.names[i])));
         cs_proto_message(&p->out, 1, &p->value);
-    }
-    if (p->cpu_event < p->events.n) {
-        char comment[96];
-        snprintf(comment, sizeof comment, "samples: %s", p->events.names[p->cpu_event]);
-        cs_proto_number(&p->out, 13, (uint64_t)string(p, comment));
+        snprintf(comment, sizeof comment, "%s: %s", type, p->events.names[i]);
+        if (strcmp(type, p->events.names[i]) != 0)
+            cs_proto_number(&p->out, 13, (uint64_t)string(p, comment));
     }
 }
 
-/* period_type, period and when: of the event with most samples. */
+/* period_type, period, when, and the type that a reader shows first: of time on the CPU, else of the event with most
+ * samples. */
 static void put_times(struct pprof *p)
 {
-    const char *event = p->events.names[0], *unit;
+    const unsigned cpu = cs_export_cpu_event(p->from, &p->events), shown = cpu < p->events.n ? cpu : 0;
+    const char *event = p->events.names[shown], *unit;
     const uint64_t period = cs_export_period(p->from, event, &unit);
     if (p->from->began > 0)
         cs_proto_number(&p->out, 9, (uint64_t)p->from->began * 1000000000);
     cs_proto_number(&p->out, 10, p->from->duration_ns);
+    cs_proto_number(&p->out, 14, type_of(p, shown)); /* readers take the last one without it */
     if (!period)
         return;
-    cs_proto_number(&p->value, 1, (uint64_t)string(p, strcmp(unit, "nanoseconds") == 0 ? "cpu" : event));
+    char type[64];
+    cs_export_period_type(event, unit, type);
+    cs_proto_number(&p->value, 1, (uint64_t)string(p, type));
     cs_proto_number(&p->value, 2, (uint64_t)string(p, unit));
     cs_proto_message(&p->out, 11, &p->value);
     cs_proto_number(&p->out, 12, period);
@@ -224,8 +223,6 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
         rc = cs_export_each_stack(from, add_sample, &p);
     if (rc == 0 && p.events.n)
         put_times(&p);
-    if (rc == 0 && p.events.n) /* default_sample_type: readers take the last one without it */
-        cs_proto_number(&p.out, 14, (uint64_t)string(&p, type_of(&p, 0)));
     for (int64_t i = 0; rc == 0 && i < p.n_strings; i++) {
         char *text = cs_text_valid(cs_table_string(p.strings, (uint64_t)i)); /* readers refuse a file else */
         if (text)

@@ -11,8 +11,8 @@
  *   clickhouse_send      a batch as rows
  *   clickhouse_internal  what these two share
  *   http                 requests by libcurl
- *   otlp                 a receiver of OpenTelemetry's profiles
- *   otlp_sent            which epochs it has
+ *   receiver             a receiver of profiles: OpenTelemetry's collector, Pyroscope, Parca
+ *   receiver_sent        which epochs it has
  *
  * What is new in a store since the last time, in batches for a server that adds them up.
  *

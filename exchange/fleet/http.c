@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define CONNECT_TIMEOUT_S 5L
 #define REQUEST_TIMEOUT_S 120L
@@ -20,6 +21,7 @@ struct cs_fleet_http {
     struct curl_slist *headers;
     long timeout_s;
     size_t answer_bytes;
+    bool http2;
 };
 
 /* Loading libcurl and what it needs takes milliseconds that other subcommands should not pay. */
@@ -110,6 +112,11 @@ void cs_fleet_http_limits(struct cs_fleet_http *http, long timeout_s, size_t ans
     http->answer_bytes = answer_bytes;
 }
 
+void cs_fleet_http_2(struct cs_fleet_http *http)
+{
+    http->http2 = true;
+}
+
 struct taking {
     struct cs_fleet_http_answer *answer;
     size_t most;
@@ -133,15 +140,52 @@ static size_t take(char *bytes, size_t one, size_t n, void *arg)
     return one * n;
 }
 
+/* The value of a header "name: value"; NULL: it is another one. */
+static const char *value_of(const char *header, size_t n, const char *name, size_t *length)
+{
+    const size_t name_length = strlen(name);
+    if (n <= name_length || strncasecmp(header, name, name_length) != 0 || header[name_length] != ':')
+        return NULL;
+    const char *at = header + name_length + 1, *end = header + n;
+    while (at < end && *at == ' ')
+        at++;
+    while (end > at && (end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    *length = (size_t)(end - at);
+    return at;
+}
+
+/* gRPC's words, in the headers or after the body. */
+static size_t take_header(char *header, size_t one, size_t n, void *arg)
+{
+    struct cs_fleet_http_answer *answer = arg;
+    size_t length;
+    const char *status = value_of(header, one * n, "grpc-status", &length);
+    if (status && length > 0 && length < 3 && isdigit((unsigned char)status[0]))
+        answer->grpc_status = strtol(status, NULL, 10);
+    const char *message = value_of(header, one * n, "grpc-message", &length);
+    if (message)
+        snprintf(answer->grpc_message, sizeof answer->grpc_message, "%.*s",
+                 (int)(length < 255 ? length : 255), message);
+    answer->grpc_details |= value_of(header, one * n, "grpc-status-details-bin", &length) != NULL;
+    return one * n;
+}
+
 int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *body, size_t n,
                        struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
     char why[CURL_ERROR_SIZE] = "";
     struct taking taking = {answer, http->answer_bytes, false};
     curl_off_t later = 0;
-    *answer = (struct cs_fleet_http_answer){.text = calloc(1, 1)};
-    if (!answer->text)
+    *answer = (struct cs_fleet_http_answer){.text = calloc(1, 1), .grpc_status = -1};
+    if (http->http2) { /* libcurl 7.88 can't use a connection of HTTP/2 twice */
+        curl.cleanup(http->handle);
+        http->handle = curl.easy_init();
+    }
+    if (!answer->text || !http->handle) {
+        free(answer->text);
         return cs_fail(err, ENOMEM, "out of memory for an answer");
+    }
     CURL *h = http->handle;
     curl.setopt(h, CURLOPT_URL, url);
     curl.setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
@@ -155,7 +199,20 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
     curl.setopt(h, CURLOPT_ERRORBUFFER, why);
     curl.setopt(h, CURLOPT_WRITEFUNCTION, take);
     curl.setopt(h, CURLOPT_WRITEDATA, &taking);
-    CURLcode code = curl.perform(h);
+    curl.setopt(h, CURLOPT_HEADERFUNCTION, take_header);
+    curl.setopt(h, CURLOPT_HEADERDATA, answer);
+    /* Else libcurl leaves before the trailers where a length is given. */
+    curl.setopt(h, CURLOPT_IGNORE_CONTENT_LENGTH, (long)http->http2);
+    CURLcode code = http->http2
+                        ? curl.setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+                        : CURLE_OK;
+    if (code == CURLE_OK)
+        code = curl.perform(h);
+    else
+        snprintf(why, sizeof why, "this libcurl has no HTTP/2, which gRPC needs");
+    /* A server that has refused may end the stream before it has all of the request. */
+    if (code == CURLE_HTTP2_STREAM && answer->grpc_status > 0)
+        code = CURLE_OK;
     if (code == CURLE_OK)
         code = curl.getinfo(h, CURLINFO_RESPONSE_CODE, &answer->status);
     if (code == CURLE_OK && curl.getinfo(h, CURLINFO_RETRY_AFTER, &later) == CURLE_OK)
@@ -167,7 +224,8 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
     answer->text = NULL;
     if (taking.too_long)
         return cs_fail(err, EMSGSIZE, "its answer has more than %.3g MB", (double)taking.most / 1e6);
-    return cs_fail(err, EIO, "%s", why[0] ? why : curl.strerror(code));
+    const bool other_version = code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_HTTP2;
+    return cs_fail(err, other_version ? EPROTO : EIO, "%s", why[0] ? why : curl.strerror(code));
 }
 
 char *cs_fleet_http_escape(const char *text)

@@ -39,7 +39,8 @@ const struct cs_daemon_setting cs_daemon_setting_list[] = {
     {"label", "NAME", "keep profiles apart by process, command, cgroup or attribute=NAME (default none)"},
     {"driver", "NAME", "auto, bpf or ring (default auto)"},
     {"export-to", "URL",
-     "send what is new to this ClickHouse server; \"otlp URL\": ended epochs by OTLP (see export)"},
+     "send what is new to this ClickHouse server; \"otlp URL\", \"pyroscope URL\", \"parca URL\": ended "
+     "epochs (see export)"},
     {"export-interval", "TIME", "between exports at least; they follow a merge (default 10m)"},
     {NULL, NULL, NULL},
 };

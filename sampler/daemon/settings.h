@@ -26,7 +26,7 @@ struct cs_daemon_settings {
     double keep_code_bytes;                     /* 0 = none is kept */
     double intervals_bytes;                     /* bound of an epoch's interval profiles */
     double memory_bytes;                        /* the daemon's own bound, without waits */
-    char export_to[CS_DAEMON_SETTING_TEXT_MAX]; /* a server's URL, or "otlp URL"; "" = none */
+    char export_to[CS_DAEMON_SETTING_TEXT_MAX]; /* a server's URL, or "otlp URL" and the like; "" = none */
     double export_s;                            /* least time between two exports */
     double pid;                                 /* only this process and what it starts; 0 = everything */
     bool bursts, paths;                         /* burst.h, paths.h */

@@ -42,7 +42,7 @@ shown = json.load(open("shown"))
 whole = sum(r["seconds"] for r in shown["rows"]) * 1e9
 
 types, samples, default = profile("all.text")
-if types != [("samples", "count"), ("off-cpu", "nanoseconds")] or default != "samples": # as Go's PGO calls them
+if types != [("samples", "count"), ("off_cpu", "nanoseconds")] or default != "samples": # as Go's PGO calls them
     bad.append(f"pprof's types are {types}, the first shown {default}")
 else:
     near("pprof, all", sum(v[1] for _, v in samples), whole)
@@ -51,7 +51,7 @@ else:
     if counted != int(open("samples").read()):
         bad.append(f"pprof has {counted} samples, the Firefox Profiler {open('samples').read()}")
 types, samples, default = profile("waits.text")
-if types != [("off-cpu", "nanoseconds")] or default != "off-cpu":
+if types != [("off_cpu", "nanoseconds")] or default != "off_cpu":
     bad.append(f"pprof's types of waits alone are {types}, the first shown {default}")
 near("pprof, waits alone", sum(v[0] for _, v in samples), whole)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "exchange/fleet/otlp_sent.h"
+#include "exchange/fleet/receiver_sent.h"
 #include "store/file.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 
 #define FILE_BYTES (16u << 20) /* some hundred thousand names */
 
-struct cs_otlp_sent {
+struct cs_receiver_sent {
     struct cs_store_pathname path;
     struct cs_bytes names; /* a line each */
     int lock;
 };
 
-int cs_otlp_sent_open(const char *store, const char *receiver, struct cs_otlp_sent **out,
-                      struct cs_error *err)
+int cs_receiver_sent_open(const char *store, const char *receiver, struct cs_receiver_sent **out,
+                          struct cs_error *err)
 {
     struct cs_store_pathname directory;
-    struct cs_otlp_sent *sent = calloc(1, sizeof *sent);
+    struct cs_receiver_sent *sent = calloc(1, sizeof *sent);
     uint64_t size;
     *out = NULL;
     if (!sent)
@@ -42,14 +42,14 @@ int cs_otlp_sent_open(const char *store, const char *receiver, struct cs_otlp_se
         rc = cs_fail(err, EFBIG, "%s is too long to be a list of epochs: remove it, and all are sent again",
                      sent->path.text);
     if (rc < 0) {
-        cs_otlp_sent_close(sent);
+        cs_receiver_sent_close(sent);
         return rc;
     }
     *out = sent;
     return 0;
 }
 
-void cs_otlp_sent_close(struct cs_otlp_sent *sent)
+void cs_receiver_sent_close(struct cs_receiver_sent *sent)
 {
     if (!sent)
         return;
@@ -59,7 +59,7 @@ void cs_otlp_sent_close(struct cs_otlp_sent *sent)
     free(sent);
 }
 
-bool cs_otlp_sent_has(const struct cs_otlp_sent *sent, const char *epoch)
+bool cs_receiver_sent_has(const struct cs_receiver_sent *sent, const char *epoch)
 {
     const char *at = (const char *)sent->names.start, *end = at + sent->names.used;
     const size_t n = strlen(epoch);
@@ -73,7 +73,7 @@ bool cs_otlp_sent_has(const struct cs_otlp_sent *sent, const char *epoch)
     return false;
 }
 
-int cs_otlp_sent_add(struct cs_otlp_sent *sent, const char *epoch, struct cs_error *err)
+int cs_receiver_sent_add(struct cs_receiver_sent *sent, const char *epoch, struct cs_error *err)
 {
     cs_bytes_put_raw(&sent->names, epoch, strlen(epoch));
     cs_bytes_put_u8(&sent->names, '\n');
