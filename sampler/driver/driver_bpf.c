@@ -424,6 +424,7 @@ static int load(struct cs_driver_state *s)
     if (s->config.waits) {
         s->bpf->rodata->wait_cpus = s->n_slots;
         s->bpf->rodata->wait_state_given = cs_wait_maps_state_is_given();
+        cs_wait_maps_ways(s->bpf->rodata->wait_ways);
         for (unsigned i = 0; i < CS_WAIT_CALLS; i++) {
             s->bpf->rodata->wait_reason_of[i] = (__u8)cs_wait_reason_of_call((int)i);
             s->bpf->rodata->wait_look_of[i] = (__u8)cs_wait_look_of_call((int)i);

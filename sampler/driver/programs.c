@@ -21,6 +21,7 @@ SAME(rodata, n_buckets);
 SAME(rodata, attributes);
 SAME(rodata, wait_reason_of);
 SAME(rodata, wait_look_of);
+SAME(rodata, wait_ways);
 SAME(bss, cpus);
 SAME(bss, generation);
 SAME(bss, attribute_used);

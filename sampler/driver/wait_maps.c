@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,23 +63,59 @@ int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
                : 0;
 }
 
+struct symbol {
+    uint64_t addr;
+    char type, name[128];
+};
+
+static bool next_symbol(FILE *f, struct symbol *s)
+{
+    char line[256];
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%" SCNx64 " %c %127s", &s->addr, &s->type, s->name) == 3)
+            return true;
+    return false;
+}
+
 /* What a thread runs first when it has the CPU again. Compilers give it a suffix where they leave out an argument. */
 static bool name_of_first(char *name, size_t size)
 {
     FILE *f = fopen("/proc/kallsyms", "re");
-    char line[256];
+    struct symbol s;
     bool found = false;
-    while (f && !found && fgets(line, sizeof line, f)) {
-        char symbol[128];
-        found = sscanf(line, "%*s %*c %127s", symbol) == 1 && strncmp(symbol, FIRST, sizeof FIRST - 1) == 0 &&
-                (symbol[sizeof FIRST - 1] == '\0' || symbol[sizeof FIRST - 1] == '.') &&
-                !strstr(symbol, ".cold");
+    while (!found && next_symbol(f, &s)) {
+        found = strncmp(s.name, FIRST, sizeof FIRST - 1) == 0 &&
+                (s.name[sizeof FIRST - 1] == '\0' || s.name[sizeof FIRST - 1] == '.') &&
+                !strstr(s.name, ".cold");
         if (found)
-            snprintf(name, size, "%s", symbol);
+            snprintf(name, size, "%s", s.name);
     }
     if (f)
         fclose(f);
     return found;
+}
+
+/* The kernel's own symbols come by address. */
+void cs_wait_maps_ways(struct cs_wait_way ways[CS_WAIT_WAYS])
+{
+    static const char *const names[CS_WAIT_WAYS] = {[CS_WAIT_WAY_OF_CALL] = "__local_bh_enable_ip",
+                                                    [CS_WAIT_WAY_OF_TIMER] = "hrtimer_interrupt",
+                                                    [CS_WAIT_WAY_OF_OLD_TIMER] = "run_timer_softirq"};
+    FILE *f = fopen("/proc/kallsyms", "re");
+    struct symbol s;
+    unsigned known = 0;
+    memset(ways, 0, CS_WAIT_WAYS * sizeof *ways);
+    while (known < CS_WAIT_WAYS && next_symbol(f, &s) && s.addr)
+        for (unsigned i = 0; i < CS_WAIT_WAYS; i++) {
+            if (!ways[i].start && strcmp(s.name, names[i]) == 0) {
+                ways[i].start = s.addr;
+            } else if (ways[i].start && !ways[i].size && s.addr > ways[i].start) {
+                ways[i].size = s.addr - ways[i].start;
+                known++;
+            }
+        }
+    if (f)
+        fclose(f);
 }
 
 int cs_wait_maps_attach(struct cs_wait_maps *m)

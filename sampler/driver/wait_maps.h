@@ -37,6 +37,8 @@ struct cs_wait_maps {
 
 /* The tracepoint of a switch has the state that the thread leaves in: Linux 5.18. */
 bool cs_wait_maps_state_is_given(void);
+/* Where the kernel's functions lie that show whose doing a wake-up is. */
+void cs_wait_maps_ways(struct cs_wait_way ways[CS_WAIT_WAYS]);
 /* Before the program is loaded; makes it small, where no waits are asked for. 0 or -errno. */
 int cs_wait_maps_size(struct cs_wait_maps *maps, unsigned n_cpus);
 int cs_wait_maps_attach(struct cs_wait_maps *maps); /* after it, what libbpf doesn't attach by itself */

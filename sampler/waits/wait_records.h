@@ -127,6 +127,17 @@ struct cs_wait_copied {
     struct cs_chain_copy copy; /* cut behind `n_stack` */
 };
 
+/* Functions of the kernel through which the chain of a wake-up leads, by their addresses; size 0: not known. */
+enum {
+    CS_WAIT_WAY_OF_CALL, /* a call lets the interrupts run that it has raised */
+    CS_WAIT_WAY_OF_TIMER,
+    CS_WAIT_WAY_OF_OLD_TIMER,
+    CS_WAIT_WAYS
+};
+struct cs_wait_way {
+    __u64 start, size;
+};
+
 /* Of a CPU. */
 #define CS_WAIT_TURNS 16U    /* power of two */
 #define CS_WAIT_TURN 500000U /* ns at least */

@@ -12,8 +12,9 @@ const volatile __u32 wait_cpus = 0;
 const volatile __u8 wait_state_given = 0; /* a switch says what state the thread leaves in: Linux 5.18 */
 const volatile __u8 wait_reason_of[CS_WAIT_CALLS] = {}; /* by number of system call */
 const volatile __u8 wait_look_of[CS_WAIT_CALLS] = {};   /* enum cs_wait_look, the same */
-__u32 wait_interval_ns = 0;                             /* T; the reader's */
-__u64 wait_began_ns = 0;                                /* 0: not yet */
+const volatile struct cs_wait_way wait_ways[CS_WAIT_WAYS] = {};
+__u32 wait_interval_ns = 0;           /* T; the reader's */
+__u64 wait_began_ns = 0;              /* 0: not yet */
 __u64 wait_lost = 0, wait_no_row = 0; /* records that found the ring full; times that a thread found no row */
 struct cs_wait_free wait_free = {};
 

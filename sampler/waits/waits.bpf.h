@@ -13,6 +13,7 @@
 
 #include "sampler/chains/stack_copy.bpf.h"
 #include "sampler/waits/wait_descriptors.bpf.h"
+#include "sampler/waits/wait_wakers.bpf.h"
 
 /* ---- a switch ---- */
 
@@ -324,30 +325,6 @@ static __always_inline void send_record(struct cs_wait_copied *copied)
 }
 
 /* ---- being woken ---- */
-
-/* An interrupt runs on a stack of its own, or on the thread's where that was empty: then the thread is in no call. `ctx`
- * lies on the stack that is in use. One on whose way out a call of this thread's sent something (to the loopback) is the
- * thread's doing all the same. */
-static __always_inline __u8 waker_kind(void *ctx, struct cs_wait_record *r, struct task_struct *current_task,
-                                       __u8 waits_for)
-{
-    struct task_struct___waits *waker = (void *)current_task;
-    if (!OF(waker, pid))
-        return CS_WAKER_INTERRUPT;
-    *(void *volatile *)&r->frames[0] = ctx; /* through memory, that it be a number */
-    int own = *(volatile __u64 *)&r->frames[0] - (__u64)BPF_CORE_READ(waker, stack) < KERNEL_STACK;
-    if (OF(waker, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-        return own ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
-    struct pt_regs___call *regs = USER_REGISTERS(current_task, struct pt_regs___call);
-    __s32 call = CALL_OF(regs);
-    if (call < 0)
-        return CS_WAKER_INTERRUPT;
-    __u8 reason = call < CS_WAIT_CALLS ? wait_reason_of[call & (CS_WAIT_CALLS - 1)] : CS_WAIT_OTHER;
-    int sends = reason == CS_WAIT_SOCKET || reason == CS_WAIT_DESCRIPTOR;
-    int receives =
-        waits_for == CS_WAIT_SOCKET || waits_for == CS_WAIT_DESCRIPTOR || waits_for == CS_WAIT_POLL;
-    return own || (sends && receives) ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
-}
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(wait_woken, struct task_struct *woken)

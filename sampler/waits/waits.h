@@ -11,6 +11,7 @@
  *   thread_rows    the threads' rows of totals, read and freed
  *   wait_records   what the BPF program and its reader share
  *   wait_rows.bpf  of the kernel's part: tables, a thread's row
+ *   wait_wakers.bpf  of the kernel's part: whose doing a wake-up is
  *   waits.bpf      the kernel's part
  *
  * Exact are the totals of each thread, by reason; single waits are a sample (wait_records.h). One owner. */

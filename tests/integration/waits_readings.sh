@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Beside others. What a wait is for: a slow backend is row one and accepting is idle, a child is a wait, and threads that hang
-# in a dead lock, which no switch tells of, are shown where they stand.
+# in a dead lock, which no switch tells of, are shown where they stand. A timer that fires while another program is in a
+# call on descriptors isn't that program's doing.
 set -u
 work=$(mktemp -d)
 hang=
@@ -40,6 +41,19 @@ PY
 "$CYCLESCOPE" waits --json --store "$work/server" >"$work/server.json" || { echo "not ok: waits of the server"; exit 1; }
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c 'sleep 0.7; true' >/dev/null 2>&1
 "$CYCLESCOPE" waits --json --store "$work/child" >"$work/child.json" || { echo "not ok: waits of a shell"; exit 1; }
+cat >"$work/timer.py" <<'PY'
+import os, select, subprocess
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+copies = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M"], stderr=subprocess.DEVNULL)
+never = os.pipe()
+p = select.poll()
+p.register(never[0], select.POLLIN)
+for _ in range(100):
+    p.poll(6)
+copies.kill()
+PY
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/timer" -- "$python" "$work/timer.py" >/dev/null 2>&1
+"$CYCLESCOPE" waits --json --store "$work/timer" >"$work/timer.json" || { echo "not ok: waits that time out"; exit 1; }
 "$CYCLESCOPE" record --waits --no-bursts -t 1 -o "$work/gone" -- sh -c 'sleep 0.3 & exec sleep 5' >/dev/null 2>&1 # a child that nobody reaps
 "$CYCLESCOPE" waits --json --store "$work/gone" >"$work/gone.json" || { echo "not ok: waits of a zombie's parent"; exit 1; }
 "$BUILD/tests/programs/dead_lock" &
@@ -55,11 +69,14 @@ hang=
 python3 - "$work" <<'PY'
 import json, sys
 work = sys.argv[1]
-rows = {name: json.load(open(f"{work}/{name}.json"))["rows"] for name in ("server", "child", "hang")}
+rows = {name: json.load(open(f"{work}/{name}.json"))["rows"] for name in ("server", "child", "hang", "timer")}
 def told(rows): return [(r["reading"], r["kind"], r["where"], r["object"], round(r["seconds"], 3)) for r in rows[:8]]
 port = open(f"{work}/log").read().split()
 asked = [r for r in rows["server"] if r["kind"] == "socket" and any(f"127.0.0.1:{p}" in (r["object"] or "") for p in port)]
 assert asked and asked[0]["seconds"] > 1.1 and asked[0]["reading"] == "wait", told(rows["server"])
+assert (asked[0]["ended_by"] or "").startswith("python"), told(rows["server"]) # by the loopback
+polls = [r for r in rows["timer"] if r["kind"] == "pipe" and r["seconds"] > 0.4]
+assert polls and (polls[0]["ended_by"], polls[0]["meanwhile"]) == ("[interrupt]", None) and "dd" not in polls[0]["object"], polls
 accepts = [i for i, r in enumerate(rows["server"]) if r["kind"] == "accept"]
 assert accepts and all(rows["server"][i]["reading"] == "idle" and i > rows["server"].index(asked[0]) for i in accepts), told(rows["server"])
 child = sorted((r for r in rows["child"] if r["kind"] == "child"), key=lambda r: -r["seconds"])  # in the table those come last whose time is another row's
