@@ -57,9 +57,15 @@ enum cs_wait_reading cs_wait_reading_of(const char *kind, const struct cs_wait_f
     if (f->timed_out)
         return blocks || !is_most(f->resting_ns, f) || is_most(f->serving_ns, f) ? CS_WAIT_IS_WAIT
                                                                                  : CS_WAIT_IS_IDLE;
-    if (is_handed_on(kind) && is_most(f->by_idle_ns, f))
+    const bool events = strcmp(kind, "events") == 0;
+    /* With a request under way, what another process or thread keeps is waited for, idle as that one may be. */
+    const bool kept =
+        is_most(f->serving_ns, f) && (events ? is_most(f->by_process_ns, f) : cs_wait_is_for_work(kind));
+    if (is_handed_on(kind) && !kept && is_most(f->by_idle_ns, f))
         return CS_WAIT_IS_IDLE;
-    if (strcmp(kind, "events") == 0 && is_most(f->by_busy_ns + f->by_unknown_ns, f))
+    if (events && kept)
+        return CS_WAIT_IS_WAIT;
+    if (events && is_most(f->by_busy_ns + f->by_unknown_ns, f))
         return is_most(f->by_process_ns, f) ? CS_WAIT_IS_WAIT : CS_WAIT_IS_EITHER;
     if (cs_wait_is_idle(kind))
         return CS_WAIT_IS_IDLE;

@@ -217,7 +217,7 @@ int cs_wait_servers_note(struct cs_wait_servers *s, const struct cs_wait_group *
 {
     if (strcmp(group->kind, "client") == 0)
         return note_client(s, node);
-    if (!cs_wait_is_for_work(group->kind))
+    if (!cs_wait_is_for_work(group->kind) && strcmp(group->kind, "events") != 0)
         return 0;
     struct cs_wait_deferred *more = cs_array_add(&s->deferred);
     if (more)

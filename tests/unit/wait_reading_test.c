@@ -255,6 +255,21 @@ static void a_condition_with_a_request_under_way_is_a_wait(void **state)
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_WAIT);
 }
 
+/* A client that asks nothing in its transaction keeps a lock: its server's thread is idle, who waits for the lock isn't. */
+static void what_an_idle_transaction_keeps_from_a_request_is_a_wait(void **state)
+{
+    (void)state;
+    struct cs_wait_facts f = {.ns = 100, .resting_ns = 100, .by_idle_ns = 100};
+    assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_IDLE);
+    f.by_process_ns = 100;
+    assert_int_equal(cs_wait_reading_of("events", &f), CS_WAIT_IS_IDLE);
+    f.serving_ns = 100;
+    assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_WAIT);
+    assert_int_equal(cs_wait_reading_of("events", &f), CS_WAIT_IS_WAIT);
+    f.by_process_ns = 0; /* an event of its own program's */
+    assert_int_equal(cs_wait_reading_of("events", &f), CS_WAIT_IS_IDLE);
+}
+
 /* A pool waits for what a timer hands on now and then: nobody else waits for either, so both are idle. */
 static void a_timer_that_only_an_idle_pool_waits_for_is_idle(void **state)
 {
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_condition_with_a_request_under_way_is_a_wait),
         cmocka_unit_test(an_event_of_a_process_is_a_wait_though_that_one_waits_in_the_same_function),
         cmocka_unit_test(what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work),
+        cmocka_unit_test(what_an_idle_transaction_keeps_from_a_request_is_a_wait),
         cmocka_unit_test(a_timer_that_only_an_idle_pool_waits_for_is_idle),
         cmocka_unit_test(a_first_thread_that_sleeps_while_others_wait_may_look_on),
     };
