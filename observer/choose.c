@@ -160,6 +160,14 @@ void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct 
     choice->tags[choice->n_tags++] = os_tags[0];
 }
 
+bool cs_observe_choose_add_thread(struct cs_observe_choice *choice)
+{
+    for (unsigned t = 0; t < choice->n_tags; t++)
+        if (choice->tags[t].word == CS_WORD_OS_THREAD)
+            return true;
+    return add(choice, &os_tags[0]) == 0;
+}
+
 int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
                               struct cs_reader **reader, struct cs_observe_choice *choice,
                               struct cs_error *err)

@@ -21,6 +21,8 @@ bool cs_observe_choose_needs_os(const struct cs_observe_options *options);
 bool cs_observe_choose_is_os(const struct cs_seen_signal *signal);
 /* The tags of the os source, for a target that publishes nothing. */
 void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct cs_observe_choice *choice);
+/* That which tells threads apart, unless it is there; false: no room. */
+bool cs_observe_choose_add_thread(struct cs_observe_choice *choice);
 /* Opens the target's segment and finds the wished signals in it; options->over ends the waiting. */
 int cs_observe_choose_signals(const struct cs_observe_options *options, struct cs_observe_target *target,
                               struct cs_reader **reader, struct cs_observe_choice *choice,

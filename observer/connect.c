@@ -8,12 +8,17 @@
 #include <string.h>
 #include <time.h>
 
+static unsigned cpus(const struct cs_observation *o)
+{
+    return o->options.keep_cpus ? CS_OS_EVERY_CPU : o->seen.placement.target;
+}
+
 /* The os source, where it is wanted and possible. */
 int cs_observation_open_os(struct cs_observation *o, bool syscalls, struct cs_error *err)
 {
     if (o->options.follow == CS_FOLLOW_NEVER && !cs_observe_choose_needs_os(&o->options))
         return 0;
-    int rc = cs_os_open(o->seen.placement.target, syscalls, &o->os, err);
+    int rc = cs_os_open(cpus(o), syscalls, &o->os, err);
     if (rc < 0 && o->options.follow != CS_FOLLOW_ALWAYS && !cs_observe_choose_needs_os(&o->options)) {
         cs_observation_note(o, err->text);
         rc = 0;
@@ -56,7 +61,7 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     cs_os_close(o->os);
     o->os = NULL;
     cs_observe_choose_os_tags(&options, &o->choice);
-    return cs_os_open(o->seen.placement.target, true, &o->os, err);
+    return cs_os_open(cpus(o), true, &o->os, err);
 }
 
 /* Thread ids of a program in a PID namespace of its own are not those that the os line has. */
@@ -69,7 +74,7 @@ static bool can_follow(const struct cs_observation *o)
 
 static const volatile uint64_t *os_word(const struct cs_observation *o, unsigned word)
 {
-    const volatile struct cs_os_line *line = cs_os_line(o->os);
+    const volatile struct cs_os_line *line = cs_os_line(o->os, o->seen.placement.target);
     return (const volatile uint64_t *)(word == CS_WORD_OS_THREAD ? &line->thread : &line->syscall);
 }
 
@@ -81,7 +86,8 @@ static const volatile uint64_t *variable_word(const struct cs_observation *o, un
 static void follow(struct cs_observation *o)
 {
     struct cs_follow *f = &o->follow;
-    f->os = cs_os_line(o->os);
+    cs_os_watch(o->os, (unsigned)o->seen.pid);
+    f->os = cs_os_line(o->os, o->seen.placement.target);
     f->signals = o->seen.signals;
     f->pid = (uint32_t)o->seen.pid;
     f->only = (uint32_t)o->options.thread;
@@ -94,7 +100,8 @@ static void follow(struct cs_observation *o)
         f->tags[t] = s->word >= CS_WORD_VARIABLE
                          ? (struct cs_follow_word){variable_word(o, s->word), 0, false}
                      : cs_observe_choose_is_os(s)
-                         ? (struct cs_follow_word){os_word(o, s->word), 0, s->word == CS_WORD_OS_THREAD}
+                         ? (struct cs_follow_word){os_word(o, s->word), 0,
+                                                   s->word == CS_WORD_OS_THREAD && !o->options.keep_cpus}
                          : (struct cs_follow_word){NULL, s->word, false};
     }
     for (unsigned c = 0; c < f->n_software; c++) {
@@ -194,6 +201,9 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
     int rc = variables ? find_variables(o, err) : find_signals(o, err);
     if (rc < 0)
         return rc;
+    if (o->options.keep_cpus && !cs_observe_choose_add_thread(&o->choice))
+        cs_observation_note(o, "threads have no rows of their own: four tags were read. Leave one out "
+                               "(--signals).");
     const struct cs_observe_choice *c = &o->choice;
     if (c->left_out) {
         char sentence[320];
@@ -220,6 +230,11 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
             follow(o);
             return 0;
         }
+        if (o->options.keep_cpus)
+            return cs_fail(
+                err, ENOTSUP,
+                "the program runs in a PID namespace of its own: observe it from inside, or without "
+                "--keep-cpus");
         cs_observation_note(
             o, "the program runs in a PID namespace of its own: its threads cannot be told apart, so one "
                "thread's line is read");

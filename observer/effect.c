@@ -2,17 +2,14 @@
 #include "observer/effect.h"
 #include "observer/loop/throttle.h"
 #include "observer/observation.h"
+#include "observer/pause.h"
 #include "store/base/clock.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#define EFFECT_SIGNAL (SIGRTMIN + 3)
 #define AWAY_NS 1000000
 #define LOOK_NS                                                                                              \
     4000000 /* at least; up to 2.5 times as long again, uniform: no rhythm of the program is met */
@@ -70,7 +67,7 @@ struct mark {
 struct effect {
     struct cs_observation *o;
     const volatile struct cs_os_line *os; /* NULL: who has the CPU isn't known */
-    timer_t timer;
+    struct cs_pause pause;
     struct source sources[CS_SIGNALS_MAX];
     unsigned n;
 };
@@ -149,28 +146,6 @@ static void mark(const struct effect *e, struct mark *m)
 
 /* ---- looks and looks away ---- */
 
-static void on_timer(int number, siginfo_t *info, void *context)
-{
-    (void)number, (void)context;
-    if (info->si_code == SI_TIMER) /* what the kernel sends for our timer only */
-        __atomic_fetch_or((int *)info->si_value.sival_ptr, CS_LOOP_PAUSED, __ATOMIC_RELAXED);
-}
-
-static bool goes_on(const struct cs_observation *o)
-{
-    return !(__atomic_load_n(&o->loop.stop, __ATOMIC_RELAXED) & ~CS_LOOP_PAUSED);
-}
-
-static void look(struct effect *e)
-{
-    struct cs_loop *l = &e->o->loop;
-    const struct itimerspec after = {.it_value.tv_nsec =
-                                         LOOK_NS + (long)cs_jitter(&l->random, LOOK_NS * 5 / 2)};
-    timer_settime(e->timer, 0, &after, NULL);
-    e->o->run(l);
-    __atomic_fetch_and(&l->stop, ~CS_LOOP_PAUSED, __ATOMIC_RELAXED);
-}
-
 /* back, then a look, then away from `left` to `back`, then a look until `next`. */
 static void add_pair(struct effect *e, const struct mark *before, const struct mark *left,
                      const struct mark *back, const struct mark *next)
@@ -227,14 +202,14 @@ static void looks(struct effect *e)
     struct mark before, left, back, now;
     bool first = true;
     mark(e, &back);
-    for (before = left = back; goes_on(o); first = false) {
-        look(e);
+    for (before = left = back; cs_pause_goes_on(&e->pause); first = false) {
+        cs_pause_look(&e->pause, LOOK_NS + cs_jitter(&o->loop.random, LOOK_NS * 5 / 2));
         mark(e, &now);
-        if (!first && goes_on(o))
+        if (!first && cs_pause_goes_on(&e->pause))
             add_pair(e, &before, &left, &back, &now);
         before = back;
         left = now;
-        if (!goes_on(o))
+        if (!cs_pause_goes_on(&e->pause))
             break;
         const uint64_t since = cs_clock();
         nanosleep(&(struct timespec){.tv_nsec = AWAY_NS}, NULL);
@@ -258,27 +233,19 @@ static enum cs_effect_known impossible(const struct cs_observation *o, const str
 void cs_effect_run(struct cs_observation *o)
 {
     struct effect e = {.o = o};
-    struct sigaction action = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = EFFECT_SIGNAL};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    event.sigev_value.sival_ptr = &o->loop.stop;
     find_sources(&e);
-    if (o->os && o->seen.followed) {
-        cs_os_watch(o->os, (unsigned)o->seen.pid);
-        e.os = cs_os_line(o->os);
-    }
+    if (o->os && o->seen.followed)
+        e.os = cs_os_line(o->os, o->seen.placement.target);
     o->seen.effect.known = impossible(o, &e);
     if (o->seen.effect.known != CS_EFFECT_MEASURED) {
         o->run(&o->loop);
         return;
     }
-    sigaction(EFFECT_SIGNAL, &action, &old);
-    if (timer_create(CLOCK_MONOTONIC, &event, &e.timer) == 0) {
+    if (cs_pause_open(&e.pause, o) == 0) {
         looks(&e);
-        timer_delete(e.timer);
+        cs_pause_close(&e.pause);
     } else {
         o->seen.effect.known = CS_EFFECT_NOT_ASKED;
         o->run(&o->loop);
     }
-    sigaction(EFFECT_SIGNAL, &old, NULL);
 }

@@ -13,5 +13,6 @@ endif
 # The target that knows the truth is needed by tests and benchmarks.
 programs.steps.libs := $(BUILD)/libcyclescope.a
 programs.paced.libs := $(BUILD)/libcyclescope.a
-$(BUILD)/tests/programs/steps $(BUILD)/tests/programs/paced: | $(BUILD)/libcyclescope.a
+programs.concurrent.libs := $(BUILD)/libcyclescope.a -lpthread
+$(patsubst %,$(BUILD)/tests/programs/%,steps paced concurrent): | $(BUILD)/libcyclescope.a
 $(BUILD)/bench/observer-truth: | $(BUILD)/tests/programs/steps

@@ -31,6 +31,7 @@ struct cs_observation {
     pthread_t thread;
     bool moved;
     double seconds;                    /* that the loop ran */
+    uint64_t looked_clock;             /* of company[0] */
     uint64_t began_clock, ended_clock; /* the program was there, as far as it was to be observed */
     cpu_set_t before;                  /* where the calling thread was allowed */
     struct cs_observe_cpu_wait

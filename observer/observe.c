@@ -33,7 +33,7 @@ void cs_observe_defaults(struct cs_observe_options *options)
 static void leave_target_cpu(struct cs_observation *o)
 {
     cpu_set_t rest;
-    if (sched_getaffinity(0, sizeof o->before, &o->before) < 0)
+    if (sched_getaffinity(0, sizeof o->before, &o->before) < 0 || o->options.keep_cpus)
         return;
     rest = o->before;
     CPU_CLR(o->seen.placement.target, &rest);
@@ -62,7 +62,7 @@ static int place(struct cs_observation *o, struct cs_error *err)
         rc = cs_placement_choose(topology, o->options.target_cpu, o->options.observer_cpu, o->options.smt,
                                  NULL, &o->seen.placement, err);
     cs_topology_close(topology);
-    if (rc == 0 && !cs_claims_open(&o->seen.placement, &o->claims))
+    if (rc == 0 && !o->options.keep_cpus && !cs_claims_open(&o->seen.placement, &o->claims))
         cs_observation_note(
             o, "another observer has these CPUs too: both see only part of the time, and their programs "
                "share a CPU");
@@ -199,7 +199,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
     if (rc == 0)
         rc = cs_observation_open_os(o, cs_observe_choose_needs_os(options), err);
     if (rc == 0) {
-        unsigned cpu = o->seen.placement.target;
+        const int cpu = options->keep_cpus ? CS_ANY_CPU : (int)o->seen.placement.target;
         rc = options->argv ? cs_observe_target_start(options->argv, cpu, &o->target, err)
                            : cs_observe_target_attach(options->pid, cpu, &o->target, err);
     }
@@ -208,7 +208,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         leave_target_cpu(o);
         o->seen.pid = cs_observe_target_pid(o->target);
         o->seen.program = cs_observe_target_program(o->target);
-        if (!options->argv && options->moved)
+        if (!options->argv && !options->keep_cpus && options->moved)
             options->moved(options->arg, o->seen.program, cs_observe_target_moved(o->target),
                            o->seen.placement.target);
         if (options->leave_session)
@@ -217,6 +217,7 @@ int cs_observe_start(const struct cs_observe_options *options, struct cs_observa
         look(o);
         o->waiting[0] = o->waiting[1];
         o->company[0] = o->company[1];
+        o->looked_clock = cs_clock();
     }
     if (rc == 0)
         rc = prepare(o, err);
@@ -235,7 +236,12 @@ static void run_loop(struct cs_observation *o)
     bool told[CS_COUNTERS_MAX] = {false};
     for (unsigned e = 0; e < o->options.n_events; e++)
         told[e] = cs_events_own(o->events, e, &before[e]);
-    cs_effect_run(o);
+    if (o->options.keep_cpus) {
+        o->seen.effect.known = o->options.look_away ? CS_EFFECT_VISITS : CS_EFFECT_NOT_ASKED;
+        o->failed = cs_visits_run(o);
+    } else {
+        cs_effect_run(o);
+    }
     cs_sink_total(o->seen.sink);
     for (unsigned e = 0; e < o->options.n_events; e++) {
         told[e] = told[e] && cs_events_own(o->events, e, &after);
@@ -259,7 +265,7 @@ static void *observer_thread(void *argument)
         o->failed = cs_events_open_own(o->events, o->loop.hardware, &o->err);
     if (o->failed == 0)
         run_loop(o);
-    else
+    if (o->failed < 0)
         cs_observe_stop(o);
     return NULL;
 }
@@ -302,26 +308,26 @@ static int name_in_log(unsigned signal, uint64_t value, const char *name, void *
     return 0;
 }
 
-static int address_in_log(void *arg, unsigned tag, uint64_t value)
+static int value_in_log(void *arg, unsigned tag, uint64_t value)
 {
     struct naming *n = arg;
-    const char *text = n->o->options.address_name(n->o->options.arg, value);
+    const char *text = n->o->options.value_name(n->o->options.arg, tag, value);
     return text && strlen(text) < 480 ? cs_observe_log_name(n->o->log, tag, value, text, n->err) : 0;
 }
 
-/* The log ends with all names, so that it can be read without the program; of addresses those that it saw. */
+/* The log ends with all names, so that it can be read without the program; of addresses and threads those that it saw. */
 static int finish_log(struct cs_observation *o, struct cs_error *err)
 {
     struct naming naming = {o, err};
     if (o->seen.signals)
         cs_reader_names(o->seen.signals, name_in_log, &naming);
     struct cs_error ignored;
-    unsigned addresses = 0;
+    unsigned named = 0;
     for (unsigned t = 0; t < o->seen.n_tags; t++)
-        addresses |= (unsigned)o->seen.tag_is_address[t] << t;
+        named |= (unsigned)(o->seen.tag_is_address[t] || cs_observe_choose_is_os(&o->choice.tags[t])) << t;
     cs_observe_log_flush(o->log);
-    if (addresses && o->options.address_name)
-        cs_observe_log_values(o->options.log_path, addresses, address_in_log, &naming, &ignored);
+    if (named && o->options.value_name)
+        cs_observe_log_values(o->options.log_path, named, value_in_log, &naming, &ignored);
     int rc = cs_observe_log_finish(o->log, err);
     o->seen.logged = cs_observe_log_samples(o->log);
     uint64_t first, covered = cs_observe_log_covered(o->log, &first);

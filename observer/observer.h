@@ -7,6 +7,8 @@
  *   connect        joins a run to signals, events and threads
  *   observation    what these two share
  *   effect         how much it slows the program
+ *   visits         one CPU after the other
+ *   pause          runs the loop for a while
  *   waited         what a report says of the time in which the target waited
  *   choose         which signals a run reads, and from which thread's line
  *
@@ -34,6 +36,7 @@
 #include "observer/source/variables.h"
 #include "observer/target/placement.h"
 #include "observer/target/target.h"
+#include "observer/visits.h"
 #include "signals/segment.h"
 #include "store/base/error.h"
 
@@ -79,6 +82,7 @@ struct cs_observe_options {
     enum cs_observe_follow follow; /* whoever has the target's CPU (os.h), else one thread's line */
     int target_cpu, observer_cpu;  /* or CS_ANY_CPU */
     bool smt;
+    bool keep_cpus; /* threads stay where they are, and CPUs are watched one after the other (visits.h) */
     bool
         leave_session; /* the caller leads no process group: it may leave the target's session (fair_share.h) */
     uint64_t period_cycles, jitter_cycles; /* 0 = as fast as it goes */
@@ -92,8 +96,9 @@ struct cs_observe_options {
     /* Called when the target's signals were found, and about each second until it ends: for what a caller
      * wants to know of a process while it lives. May be NULL. */
     void (*look)(void *arg, pid_t pid);
-    /* What a value of an address tag means, for the end of a log; NULL = not known. May be NULL. */
-    const char *(*address_name)(void *arg, uint64_t value);
+    /* What a value of a tag means that the program itself doesn't name (an address, a thread), for the end of a log;
+     * NULL = not known. May be NULL. */
+    const char *(*value_name)(void *arg, unsigned tag, uint64_t value);
     /* All threads of a running process have just been moved to this CPU. */
     void (*moved)(void *arg, const char *program, unsigned threads, unsigned cpu);
     void *arg; /* of all these */
@@ -105,6 +110,7 @@ enum cs_effect_known {
     CS_EFFECT_MEASURED,
     CS_EFFECT_LOGGED,     /* a log would have gaps */
     CS_EFFECT_SLEEPS,     /* the observer sleeps between its samples */
+    CS_EFFECT_VISITS,     /* it watches one CPU after the other */
     CS_EFFECT_NO_COUNTER, /* nothing counts the program's progress */
     CS_EFFECT_NO_GROWTH,  /* its counters stood still or fell, or threads came and went */
     CS_EFFECT_TOO_SHORT,
@@ -112,7 +118,8 @@ enum cs_effect_known {
 };
 
 struct cs_observed {
-    struct cs_placement placement;
+    struct cs_placement placement; /* with keep_cpus: the last one */
+    struct cs_visits visits;
     double cycles_per_second;
     pid_t pid, thread; /* thread: whose line was read; 0 = whichever ran (followed) */
     const char *program;

@@ -7,6 +7,7 @@
 #include "cli/observe/observed_source.h"
 #include "cli/observe/own_session.h"
 #include "cli/observe/series.h"
+#include "cli/observe/thread_names.h"
 #include "cli/observe/variables.h"
 #include "observer/log/aliases.h"
 #include "observer/log/save.h"
@@ -28,6 +29,7 @@ static int asked_to_end;
 
 struct watch { /* what tags of a run mean */
     struct addresses *addresses;
+    struct thread_names *threads;
     const struct cs_observed *seen;
     bool joined; /* values of one name, into one row */
 };
@@ -37,23 +39,6 @@ static void stop(void)
     __atomic_store_n(&asked_to_end, 1, __ATOMIC_RELAXED);
     if (observing)
         cs_observe_stop(observing);
-}
-
-static const char *thread_name(uint64_t tid)
-{
-    static char name[64];
-    char path[48];
-    if (tid == 0)
-        return "(idle)";
-    snprintf(path, sizeof path, "/proc/%u/comm", (unsigned)tid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return NULL;
-    size_t n = fread(name, 1, sizeof name - 32, file);
-    fclose(file);
-    n = n && name[n - 1] == '\n' ? n - 1 : n;
-    snprintf(name + n, sizeof name - n, " %u", (unsigned)tid);
-    return name;
 }
 
 static const char *syscall_name(unsigned number)
@@ -71,7 +56,7 @@ static const char *live_name(void *arg, unsigned tag, uint64_t value)
     const struct watch *w = arg;
     const struct cs_observed *seen = w->seen;
     if (seen->tag_signals[tag] == CS_WORD_OS_THREAD)
-        return thread_name(value);
+        return w->threads ? thread_names_text(w->threads, value) : NULL;
     if (seen->tag_signals[tag] == CS_WORD_OS_SYSCALL)
         return value == 0 ? "(none)" : syscall_name((unsigned)value - 1);
     const char *name = seen->signals ? cs_reader_name(seen->signals, seen->tag_signals[tag], value) : NULL;
@@ -84,6 +69,8 @@ static void look(void *arg, pid_t pid)
 {
     struct watch *w = arg;
     addresses_read_mappings(w->addresses, pid);
+    if (w->threads)
+        thread_names_read(w->threads, pid);
 }
 
 static void moved(void *arg, const char *program, unsigned threads, unsigned cpu)
@@ -96,11 +83,11 @@ static void moved(void *arg, const char *program, unsigned threads, unsigned cpu
            program, threads == 1 ? "s" : "", cpu, threads == 1 ? "it may run" : "each may run");
 }
 
-static const char *name_address(void *arg, uint64_t value)
+static const char *name_value(void *arg, unsigned tag, uint64_t value)
 {
     struct watch *w = arg;
     addresses_of(w->addresses, w->seen->signals);
-    return addresses_text(w->addresses, value);
+    return live_name(w, tag, value);
 }
 
 static bool place(void *arg, unsigned tag, uint64_t value, struct cs_store_image *image, uint64_t *offset)
@@ -212,6 +199,7 @@ static void print_effect(struct output *out, const struct cs_observed *seen)
     static const char *const unknown[] = {
         [CS_EFFECT_LOGGED] = "it isn't measured with --log, which would have gaps",
         [CS_EFFECT_SLEEPS] = "the observer sleeps between its samples",
+        [CS_EFFECT_VISITS] = "it watches one CPU after the other",
         [CS_EFFECT_NO_COUNTER] = "the program publishes no counter of its progress",
         [CS_EFFECT_NO_GROWTH] = "no counter of the program grew steadily, or its threads came and went",
         [CS_EFFECT_TOO_SHORT] = "the run was too short",
@@ -245,16 +233,45 @@ static void print_effect(struct output *out, const struct cs_observed *seen)
 
 #define LOG_LACKS 0.05 /* a smaller part of the time goes without a note */
 
-static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
-                       uint64_t top, const char *log, const char *store, bool joined)
+/* Where the program ran, and where it was observed from. */
+static void print_place(struct output *out, const struct cs_observed *seen, bool keep_cpus)
 {
     const struct cs_placement *p = &seen->placement;
-    output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
-                (int)seen->pid, p->target, p->observer, p->relation);
+    char list[200] = "", part[24];
+    json_t *watched = json_array();
+    if (!keep_cpus) {
+        json_decref(watched);
+        output_line(out, "%s (process %d) on CPU %u, observed from CPU %u; they %s", seen->program,
+                    (int)seen->pid, p->target, p->observer, p->relation);
+        output_set(out, "cpus",
+                   json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
+                             "relation", p->relation));
+        return;
+    }
+    for (unsigned cpu = 0; cpu < CS_VISITS_CPUS_MAX; cpu++) {
+        const double seconds = (double)seen->visits.cycles[cpu] / seen->cycles_per_second;
+        if (seconds <= 0)
+            continue;
+        snprintf(part, sizeof part, "%s%u", list[0] ? ", " : "", cpu);
+        if (strlen(list) + strlen(part) + sizeof ", ..." < sizeof list)
+            strcat(list, part);
+        else if (list[strlen(list) - 1] != '.')
+            strcat(list, ", ...");
+        json_array_append_new(watched, json_pack("{s:i,s:f}", "cpu", (int)cpu, "seconds", seconds));
+    }
+    output_line(out, "%s (process %d) on its own CPUs, watched one after the other: %s", seen->program,
+                (int)seen->pid, list);
+    output_set(out, "cpus", json_pack("{s:o}", "watched", watched));
+}
+
+static void print_seen(struct output *out, const struct cs_observed *seen, const struct observed *o,
+                       uint64_t top, const char *log, const char *store, bool joined, bool keep_cpus)
+{
+    print_place(out, seen, keep_cpus);
     for (unsigned i = 0; i < seen->n_notes; i++)
         output_note(out, "%s", seen->notes[i]);
     if (seen->followed)
-        output_line(out, "the CPU was followed through %s context switches",
+        output_line(out, "%s followed through %s context switches", keep_cpus ? "they were" : "the CPU was",
                     thousands((double)seen->switches).text);
     output_set(out, "target_cpu_seconds", json_real(seen->target_cpu_seconds));
     output_set(out, "target_waited_percent", json_real(100 * seen->waited));
@@ -266,9 +283,6 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
             "The program has %u threads. Only thread %d was observed, also while others had the CPU: its "
             "signals don't change then.",
             seen->threads, (int)seen->thread);
-    json_t *cpus = json_pack("{s:i,s:i,s:s}", "target", (int)p->target, "observer", (int)p->observer,
-                             "relation", p->relation);
-    output_set(out, "cpus", cpus);
     print_effect(out, seen);
     if (log) {
         const double of = seen->log_of_seconds, lost = of - seen->log_seconds, late = seen->log_late_seconds;
@@ -311,6 +325,30 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         output_note(out, "%s ended with exit code %d", seen->program, seen->exit_code);
 }
 
+/* What goes with --keep-cpus. */
+static int keep_cpus(const struct parsed *args, struct cs_observe_options *options)
+{
+    options->keep_cpus = option_given(args, "keep-cpus");
+    if (!options->keep_cpus)
+        return CS_EXIT_OK;
+    if (options->target_cpu != CS_ANY_CPU)
+        return usage_error(
+            "--keep-cpus leaves the program's threads where they are, --target-cpu moves them: "
+            "give one of them");
+    if (options->follow == CS_FOLLOW_NEVER)
+        return usage_error("--keep-cpus needs to know who runs on each CPU: leave out --no-follow");
+    if (options->n_events && !options->thread)
+        return usage_error(
+            "--keep-cpus reads events of one thread only: add --thread TID (and -p PID), or leave "
+            "out -e");
+    for (unsigned e = 0; e < options->n_events; e++)
+        if (options->events[e].any_thread)
+            return usage_error(
+                "--keep-cpus moves the observer, and :t counts one core: leave one of them out");
+    options->follow = CS_FOLLOW_ALWAYS;
+    return CS_EXIT_OK;
+}
+
 static int read_options(const struct parsed *args, struct cs_observe_options *options, char *buffer,
                         size_t size, char *events_buffer)
 {
@@ -348,6 +386,9 @@ static int read_options(const struct parsed *args, struct cs_observe_options *op
     options->seconds = option_number(args, "seconds", 0, 0, 1e9);
     options->patience = option_number(args, "wait", options->patience, 0, 1e6);
     options->follow = option_given(args, "no-follow") ? CS_FOLLOW_NEVER : CS_FOLLOW_IF_POSSIBLE;
+    rc = keep_cpus(args, options);
+    if (rc)
+        return rc;
     options->rule.band_q32 = cs_dte_band(option_number(args, "band", 1, 0, 100) / 100);
     options->paper_rule = option_given(args, "band");
     options->rule.same_tag = !option_given(args, "any-tag");
@@ -375,15 +416,16 @@ static int run(const struct parsed *args)
     if (options.leave_session && own_session_parent(&rc))
         return rc;
     struct cs_observation *o = NULL;
-    struct watch watch = {.addresses = addresses_open()};
+    struct watch watch = {.addresses = addresses_open(), .threads = calloc(1, sizeof *watch.threads)};
     options.look = look;
-    options.address_name = name_address;
+    options.value_name = name_value;
     options.moved = moved;
     options.arg = &watch;
     options.over = &asked_to_end;
     interrupt_catch(stop);
     if (cs_observe_start(&options, &o, &err) < 0) {
         addresses_close(watch.addresses);
+        free(watch.threads);
         return failed(&err);
     }
     observing = o;
@@ -405,13 +447,15 @@ static int run(const struct parsed *args)
     for (unsigned c = 0; c < seen->n_counters; c++)
         view.counters[c] = seen->counters[c];
     struct output *out = output_open(args);
-    print_seen(out, seen, &view, top, options.log_path, option(args, "store"), watch.joined);
+    print_seen(out, seen, &view, top, options.log_path, option(args, "store"), watch.joined,
+               options.keep_cpus);
     int printed = output_close(out);
     if (rc == CS_EXIT_OK && option_given(args, "store"))
         rc = keep(args, seen, &view);
     observing = NULL;
     cs_observe_close(o);
     addresses_close(watch.addresses);
+    free(watch.threads);
     return rc ? rc : printed;
 }
 
@@ -429,6 +473,7 @@ static const struct option_entry options[] = {
     OPTION_PERIOD,
     {"jitter", 0, "CYCLES", "lengthen each period by a random number of cycles up to this"},
     OPTION_SECONDS,
+    {"keep-cpus", 0, NULL, "leave threads on their own CPUs, and watch one CPU after the other"},
     {"target-cpu", 0, "CPU", "CPU of the program (default: chosen)"},
     {"observer-cpu", 0, "CPU", "CPU of the observer (default: the nearest other core)"},
     {"smt", 0, NULL, "observe from the same core's other hardware thread"},
@@ -455,7 +500,8 @@ const struct command command_observe = {
     "An observer thread spins on one CPU and reads what the program on the other CPU publishes (see "
     "cyclescope.h). It reads every few cycles, or at the period that you give. Nothing stops or interrupts "
     "the program. With -p PID all threads of the process share one CPU meanwhile; afterwards each may run "
-    "where it could before. A cycle is one tick of the clock: of the time-stamp counter, or of AArch64's "
+    "where it could before. With --keep-cpus no thread is moved: the observer watches the program's CPUs one "
+    "after the other. A cycle is one tick of the clock: of the time-stamp counter, or of AArch64's "
     "virtual counter.\n"
     "\n"
     "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "

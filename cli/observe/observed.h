@@ -16,6 +16,7 @@
  *   lengths            how long values of a tag stood
  *   timeline           the subcommand timeline
  *   thread_lines       ... of the threads of a recording
+ *   thread_names       names of threads, of ended ones too
  *   signals            the subcommand signals
  *   variables          plain variables of a program, where they lie
  *   addresses          what address tags mean

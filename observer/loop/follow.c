@@ -43,3 +43,23 @@ bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id)
     f->last = thread_id;
     return descheduled;
 }
+
+/* Words of the old line become those of the new one. */
+static void of_line(struct cs_follow_word *w, const volatile struct cs_os_line *from,
+                    const volatile struct cs_os_line *to)
+{
+    const uintptr_t at = (uintptr_t)w->fixed - (uintptr_t)from;
+    if (w->fixed && at < sizeof *from)
+        w->fixed = (const volatile uint64_t *)to + at / sizeof(uint64_t);
+}
+
+void cs_follow_line(struct cs_loop *l, const volatile struct cs_os_line *os)
+{
+    struct cs_follow *f = l->following;
+    for (unsigned t = 0; t < f->n_tags; t++)
+        of_line(&f->tags[t], f->os, os);
+    f->os = os;
+    l->thread_id = (const volatile uint64_t *)&os->thread_id;
+    f->last = *l->thread_id; /* the observer moved, the CPU didn't switch */
+    cs_follow_switch(l, f->last);
+}

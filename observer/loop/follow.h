@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Following the thread that runs on the target's CPU. When the os line says that another thread took it,
+/* Following the thread that runs on a CPU. When the os line says that another thread took it,
  * the loop's pointers move to that thread's line of the signal segment. When the thread isn't the target's,
  * they move to a private line where every tag is CS_TAG_DESCHEDULED.
  *
@@ -44,5 +44,7 @@ struct cs_follow {
 
 /* Points the loop at the thread in `thread_id`; true when that thread isn't the target's. */
 bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id);
+/* From now on who runs on the CPU of this line; while the loop isn't running. */
+void cs_follow_line(struct cs_loop *l, const volatile struct cs_os_line *os);
 
 #endif

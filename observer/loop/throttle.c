@@ -24,6 +24,8 @@ void cs_throttle(struct cs_loop *l, uint64_t from)
         nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
         now = cs_clock();
     }
+    if ((int64_t)(due - now) > CS_SLEEP_CYCLES)
+        return; /* asked to stop */
     while ((int64_t)(due - now) > 0) {
         /* A pause takes 40 to 140 cycles: the last ones are waited for without. */
         if (due - now > 200)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Keeps the line of os_line.h for one CPU. Cost: about 30 ns a context switch (from Linux 6.16 on also a look at its end), and 50 ns a system call where
+/* Keeps the line of os_line.h for one CPU or for each. Cost: about 30 ns a context switch (from Linux 6.16 on also a look at its end), and 50 ns a system call where
  * that was asked for. Thread and process ids are those of the initial PID namespace. */
 #include <linux/bpf.h>
 
@@ -20,10 +20,10 @@ struct pt_regs {
     unsigned long orig_ax;
 } __attribute__((preserve_access_index));
 
-const volatile unsigned int target_cpu = 0;
+const volatile unsigned int target_cpu = 0; /* or CS_OS_EVERY_CPU */
 const volatile int syscalls = 0;
 
-struct cs_os_line line;
+struct cs_os_line lines[CS_OS_CPUS_MAX];
 
 #define STORE(to, value) (*(volatile unsigned long long *)&(to) = (value))
 
@@ -36,24 +36,32 @@ static __always_inline unsigned long long resumed_in(struct task_struct *next)
     return number >= 0 && number < 4096 ? (unsigned long long)number + 1 : 0;
 }
 
-static __always_inline void runs_now(struct task_struct *next)
+/* This CPU's, or NULL. */
+static __always_inline struct cs_os_line *kept(void)
 {
-    unsigned long long switches = (line.thread_id >> 32) + 1, now = bpf_ktime_get_ns();
-    if (line.process == line.watched)
-        STORE(line.ran_ns, line.ran_ns + now - line.since_ns);
-    STORE(line.since_ns, now);
+    const unsigned int cpu = bpf_get_smp_processor_id();
+    return target_cpu == CS_OS_EVERY_CPU || cpu == target_cpu ? &lines[cpu % CS_OS_CPUS_MAX] : NULL;
+}
+
+static __always_inline void runs_now(struct cs_os_line *line, struct task_struct *next)
+{
+    unsigned long long switches = (line->thread_id >> 32) + 1, now = bpf_ktime_get_ns();
+    if (line->process == line->watched)
+        STORE(line->ran_ns, line->ran_ns + now - line->since_ns);
+    STORE(line->since_ns, now);
     if (syscalls)
-        STORE(line.syscall, resumed_in(next));
-    STORE(line.thread, (unsigned int)next->pid);
-    STORE(line.process, (unsigned int)next->tgid);
-    STORE(line.thread_id, switches << 32 | (unsigned int)next->pid);
+        STORE(line->syscall, resumed_in(next));
+    STORE(line->thread, (unsigned int)next->pid);
+    STORE(line->process, (unsigned int)next->tgid);
+    STORE(line->thread_id, switches << 32 | (unsigned int)next->pid);
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-    if (bpf_get_smp_processor_id() == target_cpu)
-        runs_now(next);
+    struct cs_os_line *line = kept();
+    if (line)
+        runs_now(line, next);
     return 0;
 }
 
@@ -62,27 +70,28 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_back, _Bool is_switch)
 {
-    if (bpf_get_smp_processor_id() == target_cpu) {
-        struct task_struct *now = bpf_get_current_task_btf();
-        if ((unsigned int)now->pid != (unsigned int)line.thread_id)
-            runs_now(now);
-    }
+    struct cs_os_line *line = kept();
+    struct task_struct *now = bpf_get_current_task_btf();
+    if (line && (unsigned int)now->pid != (unsigned int)line->thread_id)
+        runs_now(line, now);
     return 0;
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
-    if (bpf_get_smp_processor_id() == target_cpu)
-        STORE(line.syscall, (unsigned long long)id + 1);
+    struct cs_os_line *line = kept();
+    if (line)
+        STORE(line->syscall, (unsigned long long)id + 1);
     return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 {
-    if (bpf_get_smp_processor_id() == target_cpu)
-        STORE(line.syscall, 0);
+    struct cs_os_line *line = kept();
+    if (line)
+        STORE(line->syscall, 0);
     return 0;
 }
 

@@ -93,10 +93,26 @@ static uint64_t of_quota(pid_t pid)
     return most * 1000;
 }
 
+/* proc_stat(5): user, nice, system, idle, iowait. */
+static void idle(uint64_t ns[CS_OBSERVE_IDLE_CPUS])
+{
+    char line[512];
+    unsigned cpu;
+    uint64_t ticks, io;
+    FILE *stat = fopen("/proc/stat", "re");
+    while (stat && fgets(line, sizeof line, stat) && strncmp(line, "cpu", 3) == 0)
+        if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &ticks, &io) == 3 &&
+            cpu < CS_OBSERVE_IDLE_CPUS)
+            ns[cpu] = (ticks + io) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    if (stat)
+        fclose(stat);
+}
+
 void cs_observe_company(pid_t pid, struct cs_observe_company *out)
 {
     unsigned left = CHILDREN_MAX;
     *out =
         (struct cs_observe_company){.children_ns = of_children(pid, 0, &left), .throttled_ns = of_quota(pid)};
+    idle(out->idle_ns);
     out->has_cpus = sched_getaffinity(pid, sizeof out->cpus, &out->cpus) == 0;
 }

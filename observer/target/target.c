@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/target.h"
 #include "observer/target/affinity.h"
+#include "observer/target/placement.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,21 +26,17 @@ struct cs_observe_target {
     struct cs_observe_affinity *affinity; /* of a process that was attached to */
 };
 
-static void single(unsigned cpu, cpu_set_t *set)
-{
-    CPU_ZERO(set);
-    CPU_SET(cpu, set);
-}
-
 /* In the child: never returns. The error goes through the pipe, which a successful exec closes. */
-static void run_child(char *const argv[], unsigned cpu, int report)
+static void run_child(char *const argv[], int cpu, int report)
 {
     cpu_set_t set;
-    single(cpu, &set);
+    CPU_ZERO(&set);
+    if (cpu != CS_ANY_CPU)
+        CPU_SET((unsigned)cpu, &set);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (sched_setaffinity(0, sizeof set, &set) == 0)
+    if (cpu == CS_ANY_CPU || sched_setaffinity(0, sizeof set, &set) == 0)
         execvp(argv[0], argv);
     int code = errno;
     if (write(report, &code, sizeof code) < 0)
@@ -58,8 +55,7 @@ static void note_program(struct cs_observe_target *t, const char *otherwise)
         snprintf(t->program, sizeof t->program, "%s", otherwise);
 }
 
-int cs_observe_target_start(char *const argv[], unsigned cpu, struct cs_observe_target **out,
-                            struct cs_error *err)
+int cs_observe_target_start(char *const argv[], int cpu, struct cs_observe_target **out, struct cs_error *err)
 {
     int report[2] = {-1, -1}, code = 0;
     struct cs_observe_target *t = calloc(1, sizeof *t);
@@ -95,7 +91,7 @@ int cs_observe_target_start(char *const argv[], unsigned cpu, struct cs_observe_
     return 0;
 }
 
-int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target **out, struct cs_error *err)
+int cs_observe_target_attach(pid_t pid, int cpu, struct cs_observe_target **out, struct cs_error *err)
 {
     if (pid == getpid())
         return cs_fail(err, EINVAL, "cannot observe myself (process %d)", (int)pid);
@@ -104,16 +100,18 @@ int cs_observe_target_attach(pid_t pid, unsigned cpu, struct cs_observe_target *
         return cs_fail(err, ENOMEM, "no memory to attach to process %d", (int)pid);
     t->pid = pid;
     t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    int rc = t->pidfd < 0 ? -errno : cs_observe_affinity_open(pid, cpu, &t->affinity);
+    int rc = t->pidfd < 0        ? -errno
+             : cpu == CS_ANY_CPU ? 0
+                                 : cs_observe_affinity_open(pid, (unsigned)cpu, &t->affinity);
     if (rc < 0) {
         cs_observe_target_close(t);
         if (rc == -ESRCH || rc == -ENOENT)
             return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
         if (rc == -EINVAL)
             return cs_fail(err, EINVAL,
-                           "process %d cannot be moved to CPU %u (a kernel thread, or a thread id?)",
+                           "process %d cannot be moved to CPU %d (a kernel thread, or a thread id?)",
                            (int)pid, cpu);
-        return cs_fail(err, -rc, "may not move process %d to CPU %u: %s; it belongs to another user?",
+        return cs_fail(err, -rc, "may not move process %d to CPU %d: %s; it belongs to another user?",
                        (int)pid, cpu, strerror(-rc));
     }
     note_program(t, "?");

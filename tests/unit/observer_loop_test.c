@@ -72,6 +72,27 @@ static void where_one_thread_is_observed_its_siblings_are_not_the_target(void **
     assert_true(cs_follow_switch(&l, 10ull << 32 | 102));
 }
 
+static void another_cpu_s_line_tells_who_runs_there(void **state)
+{
+    (void)state;
+    struct cs_os_line os[2] = {{.process = 100, .thread = 101, .thread_id = 1ull << 32 | 101},
+                               {.process = 100, .thread = 102, .thread_id = 9ull << 32 | 102}};
+    struct cs_loop l;
+    struct cs_follow f;
+    begin(&l, &f, &os[0]);
+    f.n_tags = 3;
+    f.tags[2].fixed = (const volatile uint64_t *)&os[0].thread;
+    cs_follow_line(&l, &os[1]);
+    assert_ptr_equal(l.thread_id, &os[1].thread_id);
+    assert_int_equal(*l.tags[2], 102);
+    assert_int_equal(*l.tags[1], 42); /* no word of a line */
+    assert_int_equal(f.switches, 0);  /* the CPU didn't switch */
+    os[1].process = 7;
+    assert_true(cs_follow_switch(&l, 10ull << 32 | 7));
+    cs_follow_line(&l, &os[0]);
+    assert_int_equal(*l.tags[2], 101);
+}
+
 static void a_wait_is_never_shorter_than_the_period(void **state)
 {
     (void)state;
@@ -105,6 +126,7 @@ int main(void)
         cmocka_unit_test(a_thread_of_another_process_shows_every_signal_as_descheduled),
         cmocka_unit_test(a_thread_of_the_target_without_a_line_shows_zeros),
         cmocka_unit_test(where_one_thread_is_observed_its_siblings_are_not_the_target),
+        cmocka_unit_test(another_cpu_s_line_tells_who_runs_there),
         cmocka_unit_test(a_wait_is_never_shorter_than_the_period),
         cmocka_unit_test(jitter_is_uniform_within_its_bounds),
     };

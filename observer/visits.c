@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "observer/visits.h"
+#include "observer/loop/throttle.h"
+#include "observer/observation.h"
+#include "observer/pause.h"
+#include "observer/source/clock.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_NS 5000000  /* at least; up to twice as long again, uniform: no rhythm of the program is met */
+#define THREADS_MOST 256 /* whose CPUs are looked up in proc(5) a second */
+#define LOOK_PERIODS 8   /* or as long as so many samples take */
+
+struct visits {
+    struct cs_observation *o;
+    struct cs_topology *topology;
+    struct cs_pause pause;
+    cpu_set_t possible; /* the observer may be there, and knows who runs */
+    cpu_set_t used;     /* by its threads, as proc(5) has it */
+    uint64_t due;       /* when that is looked up again */
+    unsigned cpu;       /* watched now */
+};
+
+static const volatile struct cs_os_line *line(const struct visits *v, unsigned cpu)
+{
+    return cs_os_line(v->o->os, cpu);
+}
+
+static bool runs_on(const struct visits *v, unsigned cpu)
+{
+    return line(v, cpu)->process == (unsigned)v->o->seen.pid;
+}
+
+/* Where a thread runs or waits to run: field 39 of proc(5)'s stat. It may wait for the very CPU that the observer has. */
+static unsigned cpu_of(pid_t pid, pid_t tid, unsigned otherwise)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[n] = '\0';
+    const char *field = strrchr(text, ')'); /* the name before it may hold anything */
+    for (int i = 2; field && i < 39; i++)
+        field = strchr(field + 1, ' ');
+    return field ? (unsigned)strtoul(field, NULL, 10) : otherwise;
+}
+
+/* A thread may not have run yet: the observer has its CPU. */
+static void add_waiting(struct visits *v)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)v->o->seen.pid);
+    DIR *tasks = opendir(path);
+    const struct dirent *e;
+    for (unsigned n = 0; tasks && n < THREADS_MOST && (e = readdir(tasks)); n++) {
+        const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        const unsigned cpu = tid > 0 ? cpu_of(v->o->seen.pid, tid, v->cpu) : v->cpu;
+        if (cpu < CS_VISITS_CPUS_MAX)
+            CPU_SET(cpu, &v->used);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+/* The next one that the program uses; of one thread alone, that on which it is. */
+static unsigned next_cpu(struct visits *v)
+{
+    const pid_t only = v->o->options.thread;
+    const unsigned its = only ? cpu_of(v->o->seen.pid, only, v->cpu) : 0;
+    const uint64_t now = cs_clock();
+    if (now >= v->due) {
+        add_waiting(v);
+        v->due = now + (uint64_t)v->o->seen.cycles_per_second;
+    }
+    for (unsigned i = 1; i <= CS_VISITS_CPUS_MAX; i++) {
+        const unsigned cpu = (v->cpu + i) % CS_VISITS_CPUS_MAX;
+        if (!CPU_ISSET(cpu, &v->possible) || (int)cpu == v->o->options.observer_cpu)
+            continue;
+        if (only ? cpu == its : runs_on(v, cpu) || line(v, cpu)->ran_ns > 0 || CPU_ISSET(cpu, &v->used))
+            return cpu;
+    }
+    return v->cpu;
+}
+
+/* Beside the CPU that is watched, where the program isn't, if there is such a place. */
+static int place(struct visits *v, struct cs_placement *at, struct cs_error *err)
+{
+    const struct cs_observe_options *o = &v->o->options;
+    struct cs_cpu_set used = {0};
+    for (unsigned cpu = 0; cpu < CS_VISITS_CPUS_MAX; cpu++)
+        if (cpu != v->cpu && CPU_ISSET(cpu, &v->possible) && runs_on(v, cpu))
+            used.bits[cpu / (8 * sizeof used.bits[0])] |= 1ul << cpu % (8 * sizeof used.bits[0]);
+    if (cs_placement_choose(v->topology, (int)v->cpu, o->observer_cpu, o->smt, &used, at, err) == 0)
+        return 0;
+    return cs_placement_choose(v->topology, (int)v->cpu, o->observer_cpu, o->smt, NULL, at, err);
+}
+
+static int go_on(struct visits *v)
+{
+    struct cs_observation *o = v->o;
+    cpu_set_t there;
+    v->cpu = next_cpu(v);
+    const int rc = place(v, &o->seen.placement, &o->err);
+    if (rc < 0)
+        return rc;
+    CPU_ZERO(&there);
+    CPU_SET(o->seen.placement.observer, &there);
+    sched_setaffinity(0, sizeof there, &there);
+    cs_follow_line(&o->loop, line(v, v->cpu));
+    return 0;
+}
+
+static int visit_all(struct visits *v)
+{
+    struct cs_observation *o = v->o;
+    const double hz = o->seen.cycles_per_second;
+    const uint64_t by_periods =
+        (uint64_t)(LOOK_PERIODS * (double)(o->options.period_cycles + o->options.jitter_cycles) * 1e9 / hz);
+    const uint64_t least = by_periods > LOOK_NS ? by_periods : LOOK_NS;
+    while (cs_pause_goes_on(&v->pause)) {
+        const int rc = go_on(v);
+        if (rc < 0)
+            return rc;
+        const uint64_t since = cs_clock();
+        cs_pause_look(&v->pause, least + cs_jitter(&o->loop.random, 2 * least));
+        o->seen.visits.cycles[v->cpu] += cs_clock() - since;
+        if (o->log)
+            cs_observe_log_flush(o->log); /* no interval goes from one CPU to the next */
+    }
+    return 0;
+}
+
+int cs_visits_run(struct cs_observation *o)
+{
+    struct visits v = {.o = o, .possible = o->before, .cpu = o->seen.placement.target};
+    int rc = cs_topology_open(NULL, &v.topology, &o->err);
+    if (rc < 0)
+        return rc;
+    rc = cs_pause_open(&v.pause, o);
+    if (rc == 0) {
+        rc = visit_all(&v);
+        cs_pause_close(&v.pause);
+    } else {
+        cs_fail(&o->err, -rc, "no timer for the observer: %s", strerror(-rc));
+    }
+    cs_topology_close(v.topology);
+    return rc;
+}
