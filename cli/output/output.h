@@ -80,12 +80,12 @@ struct table;
 
 struct output *output_open(const struct parsed *args);
 enum output_form output_form(const struct output *out);
-/* Text alone. No newline in it; an empty string is an empty line. */
 /* "s" but for one: output_line(out, "%u sample%s", n, plural(n)). Of numbers that are shown without fraction. */
 static inline const char *plural(double n)
 {
     return n >= 0.5 && n < 1.5 ? "" : "s";
 }
+/* Text alone. No newline in it; an empty string is an empty line. */
 void output_line(struct output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same of three parts, the middle one in a colour (an SGR sequence) where there are colours. */
 void output_coloured_line(struct output *out, const char *before, const char *colour, const char *word,

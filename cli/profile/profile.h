@@ -60,7 +60,7 @@ struct profile_filter {     /* NULL = all */
 
 struct profile_event {
     char name[64], unit[16];
-    uint64_t samples; /* filled by profile_sum */
+    uint64_t samples; /* filled by profile_sum; with those of idle CPUs */
     uint64_t period_sum, enabled_ns, running_ns;
     unsigned n_profiles;
 };
