@@ -28,7 +28,7 @@
  *   gc             removing whole epochs
  *   retention      which epochs have to go
  *   kept_code      copies of the files behind images
- *   verify         every file read to its last byte
+ *   verify         every file read to its last byte; what rows mean is judged by tests/store_reader.py
  *
  * The store is STORE/<epoch>/<image-id>/<profile>.prof, with image.meta next to the profiles and epoch.meta
  * above them. See dcpi-1997 section 4.3.3. The bytes are specified in store/FORMAT.md.

@@ -187,8 +187,20 @@ int cs_times_cut_profile(const struct cs_times_cut *cut, const struct cs_store_p
         if (has_intervals(cut, head.event))
             break;
         return 1; /* where bursts began */
-    default:
-        return 1;
+    case CS_KIND_OTHER:
+    case CS_KIND_EDGES:
+    case CS_KIND_ACCESSES:
+    case CS_KIND_RANGES:
+    case CS_KIND_PER_BURST_EDGES:
+    case CS_KIND_BURST_ENTRIES:
+    case CS_KIND_INSTRUCTION_RATES:
+    case CS_KIND_MEMORY:
+    case CS_KIND_BRANCHES:
+    case CS_KIND_CODE_LINES:
+    case CS_KIND_FOOTPRINTS:
+        return 1; /* says how code runs, not how long it ran */
+    case CS_KINDS:
+        break;
     }
     struct cs_table *to = cs_table_open(cs_kind_schema(profile->kind)),
                     *blocks = cs_table_open(&cs_schema_points);

@@ -137,21 +137,15 @@ def spelled(keys, values):
     return columns + [(v[:-6], MAX) if v.endswith(" (max)") else (v, SUM) for v in values.split(", ")]
 
 
-SPELLED = {
-    "observed": spelled("what (t), of (t), value, bin", "number, cycles, events, squares"),
-    "windows": spelled("burst, from, to_image (t), to", "count"),
-    "beginnings": spelled("burst, offset, start_image (t), start", "instructions"),
-    "paces": spelled("offset, burst, after_ns", "ns, instructions"),
-    "memory": spelled("offset", "executions, bursts, loads, stores, bytes, lines, pages, first_lines, far_lines, "
-                      "first_pages, far_pages, strides, stride_same, stride_zero, stride_line, stride_page, split, "
-                      "page_split, misaligned, forwarded, blocked, aliased, pointer"),
-    "branches": spelled("offset", "executions, bursts, taken, transitions, missed_local, missed_global, missed, "
-                        "kind (max)"),
-    "code-lines": spelled("offset", "visits, bursts, first, far, page_first, page_far"),
-    "footprints": spelled("offset, line", "draws, bursts"),
-    "ranges": spelled("start, end", "count"),
-    "contexts": spelled("parent, image (t), offset", "samples"),
-}
+def spelled_out(page):
+    """{kind: columns} of the page's table."""
+    table = page[page.index("| kind | columns |"):].split("\n\n")[0]
+    rows = re.findall(r"^\| ([a-z-]+) \| (.*?) \\\| (.*?) \|$", table, re.M)
+    return {kind: spelled(keys, values) for kind, keys, values in rows}
+
+
+with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "store", "FORMAT.md"), encoding="utf-8") as page:
+    SPELLED = spelled_out(page.read())
 BURST_EVENTS = {  # all with an empty unit and without sums
     "burst-edges": "edges", "burst-edges-512": "edges", "burst-edges-4096": "edges", "burst-starts": "points",
     "burst-windows": "windows", "burst-beginnings": "beginnings", "burst-paces": "paces", "path-edges": "edges",
@@ -239,7 +233,7 @@ def check_contexts(rows):
 def check_meaning(out, columns):
     """What the page says of the rows of each kind and of the event's profiles, one file at a time."""
     kind, event, rows = out["kind"], plain(out["event"]), out["rows"]
-    need(kind not in SPELLED or columns == SPELLED[kind], "a kind that the page spells out has its columns")
+    need(columns == SPELLED.get(kind, columns), "a kind that the page spells out has its columns")
     expected = BURST_EVENTS.get(event) or IMPORTED_EVENTS.get(event) or (event == "observed" and "observed")
     need(not expected or kind == expected, "the event's profile is of the kind that the page says")
     if event in BURST_EVENTS:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From interrupts to counted (PID, PC, EVENT) entries: the table and its two drivers.
+/* From interrupts to counted (PID, PC, EVENT) entries: the table and its drivers.
  *
  * Files of this module:
  *   aggregate          what the BPF program and its reader share
@@ -16,9 +16,9 @@
  *   programs           the BPF programs, as this kernel takes them
  *   wait_maps          BPF maps of waits
  *
- * A driver brings counted (PID, PC, EVENT) entries out of the kernel. Two exist, with one result:
- * driver_bpf.c (the table is in the kernel) and driver_ring.c (the table is ours, fed by mmap rings).
- * Internal to sampler/. */
+ * A driver brings counted (PID, PC, EVENT) entries here. All have one result. In driver_bpf.c the table is in
+ * the kernel. In driver_ring.c it is ours, fed by mmap rings. Two more are in timers/driver_timers.c.
+ * A stack that the handler couldn't unwind comes later, as a copy (stack_copy.bpf.h). Internal to sampler/. */
 #ifndef CS_SAMPLER_DRIVER_DRIVER_H
 #define CS_SAMPLER_DRIVER_DRIVER_H
 

@@ -44,7 +44,7 @@ struct cs_schema {
     struct cs_column columns[CS_TABLE_COLUMNS_MAX];
 };
 
-/* The schemas that this project uses. */
+/* Schemas that have a number in files. All kinds are in kinds.h. */
 extern const struct cs_schema cs_schema_points; /* offset | samples */
 /* from, to_image (text, "" = same image), to | count, bursts (that saw it), squares (sum over bursts of
  * count²: the variance by clustering). A conditional branch that falls through is an edge too: every control
