@@ -2,3 +2,4 @@
 MODULES += exchange
 COLD += exchange
 exchange.pkgs := jansson zlib libzstd libxxhash
+INSTALLED += exchange/fleet/grafana.json:share/cyclescope/grafana.json

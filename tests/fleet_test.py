@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A fleet whose server is killed in the middle: integration/fleet.sh runs it. HOSTS stores grow while each sends what is
 new, the server is killed and started again twice, and so are exports; in the end its sums must be the stores', read by a reader of our own."""
-import json, os, random, shutil, subprocess, sys, tempfile, threading, time
+import json, os, random, re, shutil, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import store_reader
@@ -178,6 +178,71 @@ def daemon_sends(server, place):
         burner.kill()
 
 
+PROGRAM = """
+namespace busy { __attribute__((noipa)) void spin(unsigned long n) { for (volatile unsigned long i = 0; i < n; i = i + 1) {} } }
+extern "C" __attribute__((noipa)) void other(unsigned long n) { for (volatile unsigned long i = 0; i < n; i = i + 1) {} }
+int main() { for (int i = 0; i < 300; i++) { busy::spin(3000000); other(1000000); } }
+"""
+
+
+def dashboard(server, place):
+    """Each query of exchange/fleet/grafana.json, its macros expanded as Grafana's data source does, against prof."""
+    here, store = os.path.dirname(os.path.abspath(__file__)), place + "/recorded"
+    with open(here + "/../exchange/fleet/grafana.json") as f:
+        text = f.read()
+    open(place + "/busy.cc", "w").write(PROGRAM)
+    subprocess.run(["g++", "-O1", "-o", place + "/busy", place + "/busy.cc"], check=True)
+    recorded = subprocess.run([TOOL, "record", "--no-bursts", "-e", "cpu-clock", "-F", "1000", "-o", store, "--", place + "/busy"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if recorded.returncode:
+        print("the dashboard isn't tried, no recording here: " + recorded.stdout.strip()[-200:])
+        return
+    export(store, "web7", server.url("fleet"))
+    prof = json.loads(subprocess.run([TOOL, "prof", "--json", "--top", "0", "--store", store], stdout=subprocess.PIPE, check=True).stdout)
+    want = {}
+    for row in prof["rows"]:
+        key = (row["procedure"] or "[no symbol]", row["image"])
+        want[key] = want.get(key, 0) + row["samples"].get("cpu-clock", 0)
+    want = {key: n for key, n in want.items() if n}
+    total, now = sum(want.values()), int(time.time())
+
+    def ask(sql, hosts="'web7'"):
+        for macro, value in ((r"\$__timeFilter\((\w+)\)", rf"\1 >= toDateTime({now - 86400}) AND \1 <= toDateTime({now + 60})"), (r"\$__interval_s", "20"),
+                             (r"\$\{database\}", "fleet"), (r"\$\{event:singlequote\}", "'cpu-clock'"), (r"\$\{host:singlequote\}", hosts)):
+            sql = re.sub(macro, value, sql)
+        check("no macro is left", "$" in sql, False)
+        begin = time.time()
+        rows = json.loads(server.ask(sql + " FORMAT JSONCompact"))["data"]
+        print(f"    {len(rows)} rows in {time.time() - begin:.3f} s: {sql[:60]}")
+        return rows
+    board = json.loads(text)
+    variables = {v["name"]: v.get("query") for v in board["templating"]["list"]}
+    check("events", ask(variables["event"])[0], ["cpu-clock"])
+    check("hosts", ["web7"] in ask(variables["host"]), True)
+    answers = {}
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            answers[panel["type"], panel["id"]] = ask(target["rawSql"])
+            ask(target["rawSql"], "'web7', 'host00', 'host01'")
+    top = answers["table", 2]
+    check("top", {(f, os.path.basename(p)): int(n) for f, p, n, _ in top}, {(f, os.path.basename(p)): n for (f, p), n in want.items()})
+    check("a C++ function is readable", any(f.startswith("busy::spin(") for f, _, _, _ in top), True)
+    check("shares", abs(sum(s for _, _, _, s in top) - 1) < 1e-6, True)
+    series = {}
+    for _, function, n in answers["timeseries", 1]:
+        series[function] = series.get(function, 0) + int(n)
+    check("series", max(series, key=series.get, default=None), top[0][0])
+    check("samples by host", sum(int(n) for _, _, n in answers["timeseries", 4]), total)
+    check("builds", sum(int(row[-1]) for row in answers["table", 5]), total)
+    # Nested sets: a row's children follow it, one level deeper; a value is the row's own plus its children's.
+    rows = [(int(level), int(value), int(own)) for level, value, own, _ in answers["flamegraph", 3]]
+    check("the root", rows[0], (0, total, 0))
+    for i, (level, value, own) in enumerate(rows):
+        end = next((k for k in range(i + 1, len(rows)) if rows[k][0] <= level), len(rows))
+        check("a flame's children", value, own + sum(v for l, v, _ in rows[i + 1:end] if l == level + 1))
+    check("flames", sum(own for _, _, own in rows), total)
+
+
 def refusals(server):
     for url, words in (("ftp://x", "no URL"), ("http://127.0.0.1:1/", "can't be reached"), (server.url("a-b"), "no name of a database")):
         done = subprocess.run([TOOL, "fleet", "prof", "--server", url], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -196,6 +261,7 @@ def main():
         nothing_twice(server, place)
         bounded_spool(server, place)
         daemon_sends(server, place)
+        dashboard(server, place)
         refusals(server)
     finally:
         server.kill()

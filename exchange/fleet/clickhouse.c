@@ -171,7 +171,15 @@ int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error 
         "CREATE TABLE IF NOT EXISTS batches (host String, spool UInt64, sequence UInt64, attempt UInt64, "
         "time DateTime, rows UInt64, samples UInt64) ENGINE = MergeTree ORDER BY (host, spool, sequence)",
         "CREATE VIEW IF NOT EXISTS samples AS SELECT time, host, label, path, build_id, event, offset, count "
-        "FROM (SELECT * FROM points WHERE " CS_FLEET_COUNTED ") ANY LEFT JOIN images USING image"};
+        "FROM (SELECT * FROM points WHERE " CS_FLEET_COUNTED ") ANY LEFT JOIN images USING image",
+        "CREATE VIEW IF NOT EXISTS functions AS SELECT time, host, label, event, path, build_id, if(name = "
+        "'', "
+        "'[no symbol]', name) AS function, n AS count FROM (SELECT time, host, label, event, image, name, n "
+        "FROM "
+        "(SELECT time, host, label, event, image, procedure AS start, sum(count) AS n FROM points "
+        "WHERE " CS_FLEET_COUNTED
+        " GROUP BY time, host, label, event, image, procedure) ANY LEFT JOIN symbols "
+        "USING image, start) ANY LEFT JOIN images USING image"};
     char *create = NULL;
     if (asprintf(&create, "CREATE DATABASE IF NOT EXISTS %s", server->database) < 0)
         return cs_fleet_server_no_memory(err);

@@ -8,6 +8,7 @@
  *   batches   which attempt to insert a batch was completed: host, spool, sequence, attempt, time, rows,
  *             samples
  *   samples   a view for people: time, host, label, path, build_id, event, offset, count
+ *   functions the same by function, for grafana.json: time, host, label, event, path, build_id, function, count
  *
  * Exactly once: rows carry the number of the attempt that brought them, and count only when `batches` has
  * that attempt, written after the last row. Of two completed attempts for one batch, the one with the smaller

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A batch as rows in RowBinary. It counts when its completion is written, after its rows. */
 #include "exchange/fleet/clickhouse_internal.h"
+#include "image/code.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -75,6 +76,7 @@ static int send_symbols(struct cs_fleet_server *server, const struct cs_fleet_ba
                         struct cs_error *err)
 {
     struct insertion to = {server, "symbols (image, start, size, name)", {0}, err};
+    char readable[CS_IMAGE_NAME_MAX];
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < batch->n_parts; i++) {
         const struct cs_fleet_batch_part *part = &batch->parts[i];
@@ -88,7 +90,7 @@ static int send_symbols(struct cs_fleet_server *server, const struct cs_fleet_ba
             cs_bytes_put_u64(&to.rows, image_key(part->image.id));
             cs_bytes_put_u64(&to.rows, last);
             cs_bytes_put_u64(&to.rows, row[CS_FLEET_BATCH_SIZE]);
-            cs_bytes_put_text(&to.rows, name);
+            cs_bytes_put_text(&to.rows, cs_image_demangle(name, readable, sizeof readable));
             rc = row_done(&to);
         }
     }
