@@ -102,10 +102,12 @@ $("cut").textContent = (P.cut || []).join(" ");
 function observed(o) {
   show("tags", "Tags");
   $("tags-body").append(element("p", {}, o.sentence));
-  const heads = [["TSC cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => (r[0] === "(target not running)" ? "" : share(100 * r[1] / o.cycles))], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
-  o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
-  heads.push([o.tag || "tag", "t", (r) => r[0]]);
-  $("tags-body").append(plainTable("Observed tags", heads, o.rows, () => false));
+  for (const t of o.tags) {
+    const heads = [["TSC cycles", "n", (r) => number(r[1])], ["%", "n p", (r) => (r[0] === "(target not running)" ? "" : share(100 * r[1] / t.cycles))], ["samples", "n spare", (r) => number(r[2])], ["visits", "n spare", (r) => number(r[3])]];
+    o.counters.forEach((c, k) => heads.push([c, "n", (r) => r[4 + k] == null ? "" : r[4 + k].toFixed(3)]));
+    heads.push([t.tag || "tag", "t", (r) => r[0]]);
+    $("tags-body").append(plainTable("Observed tags", heads, t.rows, () => false));
+  }
   show("histograms", "Histograms");
   for (const h of o.histograms) histogram($("hist-body"), h);
   for (const j of o.joint) heatmap($("hist-body"), j);

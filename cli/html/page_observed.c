@@ -103,22 +103,23 @@ static int by_cycles(const void *a, const void *b)
                             : (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
 }
 
-static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
+static json_t *tag_json(const struct observed *o, unsigned tag)
 {
-    const struct cs_tags *tags = o->sink->tags[0];
+    const struct cs_tags *tags = o->sink->tags[tag];
     const struct cs_tag_row **order = malloc((tags->n_rows + 1) * sizeof(*order));
-    *cycles = 0;
+    json_t *rows = json_array();
+    double cycles = 0;
     for (uint32_t i = 0; order && i < tags->n_rows; i++) {
         order[i] = &tags->rows[i];
         if (tags->rows[i].tag != CS_TAG_DESCHEDULED) /* shares are of the time in which the program ran */
-            *cycles += (double)tags->rows[i].half_cycles / 2;
+            cycles += (double)tags->rows[i].half_cycles / 2;
     }
     if (order)
         qsort(order, tags->n_rows, sizeof(*order), by_cycles);
     for (uint32_t i = 0; order && i < tags->n_rows && i < TAGS_MAX; i++) {
         const struct cs_tag_row *r = order[i];
         char name[256];
-        observed_value(o, 0, r->tag, name, sizeof name);
+        observed_value(o, tag, r->tag, name, sizeof name);
         json_t *x = json_pack("[o, f, I, I]", json_text(name), (double)r->half_cycles / 2,
                               (json_int_t)r->samples, (json_int_t)r->visits);
         for (unsigned k = 0; k < cs_sink_series(o->sink); k++) {
@@ -129,6 +130,7 @@ static void tag_rows(const struct observed *o, json_t *rows, double *cycles)
         json_array_append_new(rows, x);
     }
     free(order);
+    return json_pack("{s:o, s:f, s:o}", "tag", json_text(o->tags[tag]), "cycles", cycles, "rows", rows);
 }
 
 int page_observed(json_t *page, const struct parsed *args, const struct profile *p)
@@ -142,8 +144,7 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
     if (observed_open(args, NULL, &source) != CS_EXIT_OK)
         return json_object_set_new(page, "observed", json_null());
     const struct observed *o = &source.view;
-    json_t *counters = json_array(), *histograms = json_array(), *rows = json_array();
-    double cycles = 0;
+    json_t *counters = json_array(), *histograms = json_array(), *tags = json_array();
     for (unsigned i = 0; i < cs_sink_series(o->sink); i++) {
         const unsigned c = in_order(o, i);
         const char *log = option(args, "log");
@@ -152,8 +153,8 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
         if (o->sink->whole_run.kept)
             json_array_append_new(histograms, ipc ? ipc_json(o, c, log) : histogram_json(o, c));
     }
-    if (o->sink->n_tags)
-        tag_rows(o, rows, &cycles);
+    for (unsigned t = 0; t < o->sink->n_tags; t++)
+        json_array_append_new(tags, tag_json(o, t));
     uint64_t all = cs_dte_tally_intervals(&o->sink->tally);
     char sentence[400];
     snprintf(sentence, sizeof sentence,
@@ -161,9 +162,8 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
              thousands((double)o->sink->samples).text, plural((double)o->sink->samples),
              all ? 100 * (double)o->sink->whole_run.kept / (double)all : 0.0);
     json_object_set_new(page, "observed",
-                        json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "sentence", json_text(sentence),
-                                  "tag", json_text(o->sink->n_tags ? o->tags[0] : ""), "counters", counters,
-                                  "cycles", cycles, "rows", rows, "histograms", histograms, "joint",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o}", "sentence", json_text(sentence), "counters",
+                                  counters, "tags", tags, "histograms", histograms, "joint",
                                   page_joint(o, option(args, "log"))));
     observed_close(&source);
     return 0;

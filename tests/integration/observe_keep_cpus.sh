@@ -61,6 +61,9 @@ cat "$work/out"
 sleep 0.5
 timeout 60 "$CYCLESCOPE" observe --keep-cpus -p $target -t 1 --period 20000 --log "$work/log" >/dev/null || bad=1
 check "a log has the threads by name" test "$("$CYCLESCOPE" tags --log "$work/log" --tag os:thread | grep -cE '^concurrent [0-9]+ ')" -ge 1
+timeout 60 "$CYCLESCOPE" observe --keep-cpus -p $target -t 1 --period 20000 -o "$work/store" >/dev/null || bad=1
+timeout 60 "$CYCLESCOPE" report --html "$work/page" --store "$work/store" >/dev/null || bad=1
+check "so has the page" grep -qE '"concurrent [0-9]+"' "$work/page"
 thread=$(find /proc/$target/task -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | sed -n 2p)
 timeout 60 "$CYCLESCOPE" observe --keep-cpus -p $target --thread "$thread" -e task-clock -t 2 --period 500k --json --top 0 >"$work/seen" || bad=1
 kill $target; wait $target 2>/dev/null

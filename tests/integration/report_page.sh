@@ -58,7 +58,7 @@ if len(sys.argv) > 2: # of the log: the phases' shares of time add up, rates lie
         e, c = joint[1]["x"]["edges"], joint[1]["cells"]
         parts = [((e[x] + e[x + 1]) / 2, n) for x, y, n in zip(c[0::3], c[1::3], c[2::3]) if y == row]
         return sum(v * n for v, n in parts) / sum(n for _, n in parts)
-    rates = {r[0]: r[4] for r in d["observed"]["rows"]}
+    rates = {r[0]: r[4] for r in d["observed"]["tags"][0]["rows"]}
     assert abs(mean(hash_row) / rates["hash"] - 1) < 0.1 and abs(mean(chase_row) / rates["chase"] - 1) < 0.1, (mean(hash_row), rates)
 assert len(shares["heads"]) == len(shares["columns"]) and len(set(map(len, shares["columns"]))) == 1
 for i in range(len(busy["columns"][0])):
