@@ -222,7 +222,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"critical-path", 0, NULL, "follow the time of a thread through the threads that it waited for"},
+    {"critical-path", 0, NULL, "what a thread's time was spent on, also in the threads that it waited for"},
     {"of", 0, "NAME", "critical path of the threads with this name (default: the program's first thread)"},
     OPTION_BY,
     OPTION_PROCESS,
@@ -239,19 +239,20 @@ const struct command command_waits = {
     "waits",
     "",
     "where threads wait: for what, how long, and who ended it",
-    "Shows the whole time of all threads: on a CPU, stolen by the hypervisor or interrupts, and waiting, by "
-    "reason.\n"
+    "The first table has the whole time of all threads: on a CPU, stolen by the hypervisor or interrupts, "
+    "and waiting, by reason.\n"
     "\n"
-    "Then come the waits, by what the thread waited for and where: a mutex, a file, a pipe, a CPU "
-    "(run-queue). \"Ended by\" is the thread that woke the waiting one; for a lock, the thread that released "
-    "it. \"Who meanwhile was\" is what that thread mostly did during the wait. If it was waiting itself, the "
-    "chain is followed further. For a wait for a CPU, it is the thread that had the CPU.\n"
+    "The second table has the waits: for what, and in which function. A thread may wait for a mutex, a file, "
+    "a pipe, or a CPU (run-queue). \"Ended by\" is the thread that woke the waiting thread; for a lock, the "
+    "thread that released it. \"Who meanwhile was\" is what the thread in \"ended by\" mostly did during the "
+    "wait. If that thread itself waited for a third one, the column shows what the third one did. For a wait "
+    "for a CPU, it shows the thread that had the CPU.\n"
     "\n"
-    "--by place is the default; --by thread shows the time of each thread. --critical-path shows what a "
-    "thread's time was really spent "
-    "on, in itself and in the threads it waited for. It also shows what a faster function would save.\n"
+    "--by takes place (the default) or thread: the time of each thread. --critical-path divides the time of "
+    "one thread: its own work, and the work of the threads that it waited for. It also estimates how much a "
+    "faster function would save.\n"
     "\n"
-    "Example: why does it take 10 s, if it computes for 2?\n"
+    "Example: a server takes 10 s, but computes for only 2 s. Why?\n"
     "\n"
     "    cyclescope record --waits -- ./server\n"
     "    cyclescope waits",

@@ -218,9 +218,9 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    {"html", 0, "FILE", "write the page here (report.html; - = standard output)"},
-    {"compare", 0, "DIR", "with what changed from this store to that one"},
-    {"details", 0, "N", "functions with source, instructions and culprits (25)"},
+    {"html", 0, "FILE", "file of the page (report.html; - = standard output)"},
+    {"compare", 0, "DIR", "add what changed from this store to the store DIR"},
+    {"details", 0, "N", "number of functions with source, instructions and causes (25)"},
     OPTION_EVENT,
     OPTION_IMAGE,
     OPTION_PROCESS,
@@ -241,8 +241,7 @@ const struct command command_report = {
     "The page has a summary in words, functions with search and sort, and annotated source and instructions "
     "with their causes. Where the data exists it also has control-flow graphs (with graphviz's library) and "
     "a flame graph. Intervals add a time line and phases, observations add histograms of rates. --compare "
-    "adds the comparison with "
-    "another store.\n"
+    "adds what changed from this store to another one.\n"
     "\n"
     "The page makes no network request; it opens from a file.",
     options,

@@ -235,15 +235,16 @@ static const struct option_entry options[] = {
     {"total", 0, NULL, "compare the total cost of functions, callees included (needs call chains)"},
     {"shares", 0, NULL,
      "compare shares of the samples instead of cost per run (for recordings of different lengths)"},
-    {"least-change", 0, "PERCENT", "smaller changes are never called real (1; 5 if a side has only one run)"},
+    {"least-change", 0, "PERCENT",
+     "smaller changes are never called real (default: 1; 5 if a side has only one run)"},
     {"fail-above", 0, "PERCENT",
-     "exit with 1 if the total or a function really grew by more than this share; with 3 if these runs can't "
-     "tell"},
+     "exit with 1 if the total or one function really grew by more than PERCENT of the total; 3: can't tell"},
     {"epoch-a", 0, "EPOCH",
-     "this recording of A (a name, -1 the newest, -2, ...; else all; without A and B: -2)"},
-    {"epoch-b", 0, "EPOCH", "this recording of B (else all; without A and B: -1)"},
-    {"before", 0, "FROM..TO", "instead of recordings, this time of the store is A (14:00..14:30, -2h..-1h)"},
-    {"after", 0, "FROM..TO", "and this time is B"},
+     "recording of A: a name, -1 (the newest), -2, ... (default: all; without A and B: -2)"},
+    {"epoch-b", 0, "EPOCH", "recording of B (default: all; without A and B: -1)"},
+    {"before", 0, "FROM..TO",
+     "compare two times of a store instead of recordings: this is A (14:00..14:30, -2h..-1h)"},
+    {"after", 0, "FROM..TO", "... and this is B"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -253,19 +254,22 @@ const struct command command_diff = {
     "diff",
     "[A B]",
     "two profiles of the same program: what changed, and what is only noise",
-    "Without operands it compares the last two recordings of the store. A and B are stores; every recording "
-    "in them is a run. Functions match by image name and symbol, also across rebuilt binaries. If the "
+    "Without operands, diff compares the last two recordings of the store. A and B are stores; every "
+    "recording in them is a run. Functions match by image name and symbol, also across rebuilt binaries. If "
+    "the "
     "program's file has another name in B, it is found by its functions. Costs are per run, in seconds or "
     "cycles.\n"
     "\n"
-    "A change is real if its false discovery rate is below 1 % and it is larger than --least-change. The "
+    "A change is real if its false discovery rate is below 1 %, and if the change is larger than "
+    "--least-change. The "
     "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "
-    "side the total is compared, too. --fail-above is for pipelines.\n"
+    "side the total is compared, too. --fail-above makes it a test for pipelines.\n"
     "\n"
-    "--by takes function, image, line or thread (or another label of record --label). --all also shows the "
+    "--by takes function (the default), image, line, or a label of record --label, such as thread. --all "
+    "also shows the "
     "rows that did not change. --waits compares time off the CPU by place (what was waited for, and in which "
-    "function). With --by kind it compares by what was waited for. The noise is then that of single waits, "
-    "widened in the same way.",
+    "function), with --by kind only by what was waited for. The test then uses the variation of single waits "
+    "instead of counting noise.",
     options,
     run,
 };

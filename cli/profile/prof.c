@@ -525,9 +525,9 @@ static int run(const struct parsed *args)
 static const struct option_entry options[] = {
     {"calls", 0, NULL, "how often each function was called, and the cost per call (needs bursts)"},
     {"brief-calls", 0, "NS",
-     "names of functions whose calls take less than NS, for the compiler plugins' brief=@FILE"},
+     "names of functions whose calls take less than NS nanoseconds, for the compiler plugins' brief=@FILE"},
     {"sort", 0, "WHAT", "order rows by samples (self) or total (callees included)"},
-    {"wall", 0, NULL, "the whole time of threads, on and off the CPU, in one table (record --waits)"},
+    {"wall", 0, NULL, "the whole time of threads, on and off the CPU, in one table (needs record --waits)"},
     OPTION_BY,
     OPTION_EVENT,
     OPTION_IMAGE,
@@ -545,10 +545,12 @@ const struct command command_prof = {
     "",
     "where the samples are: by function, line, image, thread, process, container or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock); the shares are of that "
-    "event. If the store has several events, or the observer saw the same functions, each has its column. "
+    "event. If the store has several events, or tags of the observer for the same functions, each has its "
+    "column. "
     "Samples that could not be placed are in the row [unknown]. cum % is the cumulative share.\n"
     "\n"
-    "--by takes function, line, image, tag, and any label of record --label: thread, process, container, "
+    "--by takes function (the default), line, image, tag, and any label of record --label: thread, process, "
+    "container, "
     "attribute.\n"
     "\n"
     "total % is the share of the samples in a function and in all that it called (needs call chains). See "

@@ -187,7 +187,7 @@ const struct command command_stats = {
     "which functions vary from run to run",
     "Every recording in every store is a run. Rows are sorted by normalised range, (max - min) / sum, as in "
     "dcpistats. Rows whose variation counting noise explains (false discovery rate above 1 %) are marked "
-    "noise and come last. --by takes function, image or line.",
+    "noise and come last. --by takes function (the default), image or line.",
     options,
     run,
 };
