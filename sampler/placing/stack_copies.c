@@ -2,12 +2,16 @@
 #include "sampler/placing/stack_copies.h"
 #include "image/unwind/step.h"
 #include "store/base/array.h"
+#include "store/base/clock.h"
 
 #include <elf.h>
 #include <errno.h>
 
 /* For a table: a large one takes half a second to make, ten at once five, and a starved or emulated CPU ten times as long. */
 #define WAIT_NS_MAX 30000000000ULL
+/* Of one drain. While it unwinds, more come, and the kernel's buffer has room for half a second: a drain of all that came during the
+ * last one gets longer and longer. */
+#define EMIT_NS_MAX 100000000ULL
 
 #ifdef __aarch64__
 #define MACHINE EM_AARCH64
@@ -31,7 +35,7 @@ struct cs_stack_copies {
     struct cs_image_tables *tables;
     CS_ARRAY(struct kept) kept;
     size_t bytes, bytes_max;
-    bool waits;
+    bool waits; /* some aren't unwound yet, though they could be, or a table is being made */
     /* of the one at hand */
     const struct cs_driver_entry *entry;
     const struct cs_chain_copy *copy;
@@ -213,12 +217,18 @@ static bool unwind(struct cs_stack_copies *c, struct cs_driver_entry *out)
 void cs_stack_copies_emit(struct cs_stack_copies *c, uint64_t line_ns, bool all,
                           struct cs_chain_counts *counts, cs_driver_entry_fn emit, void *arg)
 {
+    const uint64_t until_ns = all ? UINT64_MAX : cs_monotonic_ns() + EMIT_NS_MAX;
     size_t left = 0;
     c->waits = false;
     for (size_t i = 0; i < c->kept.n; i++) {
         struct kept kept = c->kept.at[i];
         struct cs_driver_entry out = kept.entry;
         bool known = kept.copy->time_ns <= line_ns || all;
+        if (known && cs_monotonic_ns() >= until_ns) {
+            c->waits = true;
+            c->kept.at[left++] = kept;
+            continue;
+        }
         const bool waits = kept.absent && cs_image_tables_waits(c->tables, kept.absent - 1);
         c->entry = &kept.entry;
         c->copy = kept.copy;

@@ -403,6 +403,12 @@ static uint64_t answers_after_ns(const struct cs_sampler *s)
     return s->config.budget > 0 ? ANSWER_FRUGAL_NS : ANSWER_NS;
 }
 
+/* What came has to be answered or unwound soon. */
+static bool is_behind(const struct cs_sampler *s)
+{
+    return cs_session_chains_busy(s->chains) || (s->copies && cs_stack_copies_wait(s->copies));
+}
+
 /* Waits for: a ring half full, the target's end, the caller's descriptor, the next thing due. */
 static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
 {
@@ -417,7 +423,7 @@ static void wait_for(struct cs_sampler *s, int timeout_ms, uint64_t now)
         return;
     const uint64_t answer_ns = answers_after_ns(s);
     const bool answers = !s->chains || now - s->drained_ns >= answer_ns;
-    if ((!answers || cs_session_chains_busy(s->chains)) && until_due > (int)(answer_ns / 1000000))
+    if ((!answers || is_behind(s)) && until_due > (int)(answer_ns / 1000000))
         until_due = (int)(answer_ns / 1000000); /* then look whether something was asked for */
     const int until_look = cs_session_attributes_due_ms(s->attributes, now);
     until_due = until_look < until_due ? until_look : until_due;
@@ -463,7 +469,7 @@ int cs_sampler_poll(struct cs_sampler *s, int timeout_ms, struct cs_error *err)
                                                                            : s->config.pid);
     cs_session_attributes_look(s->attributes, now);
     cs_session_look_for_other_rights(s);
-    if (cs_session_chains_busy(s->chains) && now - s->drained_ns >= answers_after_ns(s))
+    if (is_behind(s) && now - s->drained_ns >= answers_after_ns(s))
         s->next_drain_ns = now;
     if (now >= s->next_drain_ns) {
         const bool look = s->config.budget <= 0 || now - s->looked_ns >= LOOK_NS,
