@@ -6,6 +6,7 @@
  *   file_owner        whose word a file is
  *   incarnations      the processes behind PIDs, readable while they change
  *   kernel_image      the kernel, its modules and BPF programs
+ *   bpf_programs      where the kernel has its BPF programs' code
  *   kernel_symbol     the symbol around an address of the running kernel
  *   kernel_symbol.bpf  the BPF program that asks for it
  *   labels            what profiles are kept apart by besides image and event

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's text, modules and BPF programs, from /proc/kallsyms and /proc/modules read line by line. Their
  * 200,000 symbols are never held in memory. A pass over all of them takes 70 ms, most of it the kernel's, so
- * as little as possible is read. The first lines show where the kernel begins. The rest (BPF programs) is
- * read for an address that lies nowhere else. Names are asked of the kernel one by one (kernel_symbol.h)
+ * as little as possible is read. The first lines show where the kernel begins. For an address that lies nowhere
+ * there, the kernel lists its BPF programs; the rest is read only if it is in none of them. Names are asked of the kernel one by one (kernel_symbol.h)
  * where that is permitted. */
 #include "sampler/images/kernel_image.h"
 #include "image/procedures/kallsyms.h"
+#include "sampler/images/bpf_programs.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels_unknowns.h"
 #include "store/base/array.h"
@@ -137,6 +138,15 @@ static void read_symbols(struct cs_kernel *k, bool beginning)
                                    special(k, CS_IMAGE_KERNEL, "kernel/notes", "kernel")});
 }
 
+static void sort_regions(struct cs_kernel *k)
+{
+    if (k->n_regions)
+        qsort(k->regions, k->n_regions, sizeof *k->regions, by_start);
+    for (size_t i = 0; i + 1 < k->n_regions; i++)
+        if (k->regions[i].end > k->regions[i + 1].start)
+            k->regions[i].end = k->regions[i + 1].start;
+}
+
 static void read_regions(struct cs_kernel *k, bool beginning)
 {
     k->n_regions = 0;
@@ -144,13 +154,37 @@ static void read_regions(struct cs_kernel *k, bool beginning)
     read_symbols(k, beginning);
     if (!k->reason[0])
         read_modules(k);
-    if (k->n_regions)
-        qsort(k->regions, k->n_regions, sizeof *k->regions, by_start);
-    for (size_t i = 0; i + 1 < k->n_regions; i++)
-        if (k->regions[i].end > k->regions[i + 1].start)
-            k->regions[i].end = k->regions[i + 1].start;
+    sort_regions(k);
     k->begun = true;
     k->stale = beginning;
+}
+
+struct program_wanted {
+    struct cs_kernel *kernel;
+    uint64_t addr;
+    bool found;
+};
+
+static void take_program(void *arg, uint64_t start, uint64_t end, const char *name)
+{
+    struct program_wanted *w = arg;
+    struct cs_kernel *k = w->kernel;
+    if (w->found || w->addr < start || w->addr >= end)
+        return;
+    struct cs_mapped_image *image = cs_images_special(k->images, CS_IMAGE_JIT, NULL, name, "");
+    w->found =
+        image && add_region(&k->regions, &k->n_regions, &k->room_regions, (struct region){start, end, image});
+}
+
+/* Our own programs are sampled, too; a pass over all symbols would take too long while samples come. */
+static bool read_program(struct cs_kernel *k, uint64_t addr)
+{
+    struct program_wanted wanted = {.kernel = k, .addr = addr};
+    if (strcmp(k->proc, "/proc") == 0) /* else it speaks of another kernel than this */
+        cs_bpf_programs_each(take_program, &wanted);
+    if (wanted.found)
+        sort_regions(k);
+    return wanted.found;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -191,7 +225,8 @@ int cs_kernel_find(struct cs_kernel *k, uint64_t addr, struct cs_mapped_image **
         read_regions(k, true);
     const struct region *r = region_at(k->regions, k->n_regions, addr);
     if (!r && k->stale && !k->reason[0]) {
-        read_regions(k, false);
+        if (!read_program(k, addr))
+            read_regions(k, false);
         r = region_at(k->regions, k->n_regions, addr);
     }
     if (!r || !r->image)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel, its modules and BPF programs as images, and the names of their procedures. */
+#include "sampler/images/bpf_programs.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/kernel_symbol.h"
 #include "sampler/images/labels.h"
 #include "sampler/images/maps.h"
 #include "tests/unit/made_root.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -46,6 +48,53 @@ static void kernel_modules_and_bpf_programs_are_images(void **state)
     assert_string_equal(kernel_at(k, 0xffffffff90000000, &offset), "unknown");
     cs_kernel_close(k);
     cs_images_close(images);
+}
+
+struct program {
+    uint64_t start, end;
+    unsigned n;
+};
+static void take_program(void *arg, uint64_t start, uint64_t end, const char *name)
+{
+    struct program *p = arg;
+    size_t n = strlen(name);
+    if (n > 12 && strcmp(name + n - 12, "_found_by_id") == 0)
+        *p = (struct program){start, end, p->n + 1};
+}
+
+/* The truth is /proc/kallsyms. */
+static void a_bpf_program_is_found_where_the_kernel_has_it(void **state)
+{
+    (void)state;
+    /* r0 = 0; exit */
+    const struct bpf_insn code[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+    const int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "found_by_id", "GPL", code, 2, NULL);
+    struct program listed = {.n = 0};
+    char line[512], type, name[256];
+    uint64_t addr, truth = 0;
+    FILE *f = fopen("/proc/kallsyms", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, "_found_by_id") && sscanf(line, "%" SCNx64 " %c %255s", &addr, &type, name) == 3)
+            truth = addr;
+    if (f)
+        fclose(f);
+    if (fd < 0 || !truth) {
+        print_message("no root here, or no JIT\n");
+        skip();
+    }
+    cs_bpf_programs_each(take_program, &listed);
+    assert_int_equal(listed.n, 1);
+    assert_int_equal(listed.start, truth);
+    assert_true(listed.end > truth && listed.end - truth < 4096);
+
+    uint64_t offset = 0;
+    struct cs_images *images = cs_images_open("/proc");
+    struct cs_kernel *k = cs_kernel_open(images, "/proc", "/sys");
+    assert_string_equal(kernel_at(k, truth + 1, &offset), name);
+    assert_int_equal(offset, 1);
+    cs_kernel_close(k);
+    cs_images_close(images);
+    close(fd);
 }
 
 struct names {
@@ -176,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),
+        cmocka_unit_test(a_bpf_program_is_found_where_the_kernel_has_it),
         cmocka_unit_test(names_of_sampled_kernel_procedures_are_kept_in_the_store),
         cmocka_unit_test(the_kernels_answer_is_taken_apart),
         cmocka_unit_test(the_running_kernel_names_its_addresses_as_kallsyms_does),

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the kernel has the code of its BPF programs, asked program by program: some 10 us each, and nothing else of the kernel's
+ * symbols is read. Needs root. */
+#ifndef CS_SAMPLER_IMAGES_BPF_PROGRAMS_H
+#define CS_SAMPLER_IMAGES_BPF_PROGRAMS_H
+
+#include <stdint.h>
+
+/* `name` as in /proc/kallsyms, but that a program's functions behind the first are all "F" here. */
+void cs_bpf_programs_each(void (*each)(void *arg, uint64_t start, uint64_t end, const char *name), void *arg);
+
+#endif
