@@ -24,7 +24,7 @@ cross-$(1): # everything for that architecture (build/$(1)/cyclescope)
 	+@PKG_CONFIG_LIBDIR=$$($(1).root)/usr/lib/$$($(1).triplet)/pkgconfig:$$($(1).root)/usr/share/pkgconfig \
 	  PKG_CONFIG_SYSROOT_DIR=$$($(1).root) $$(MAKE) --no-print-directory CS_DEPS_DONE=1 BUILD=$(BUILD)/$(1) BPF_ARCH=$$($(1).bpf) \
 	  BPF_SYSTEM=$$($(1).root)/usr/include/$$($(1).triplet) CC="$$($(1).cc)" \
-	  AR=$$($(1).triplet)-ar all vm-programs vm-unit
+	  AR=$$($(1).triplet)-ar all vm-programs vm-unit kernel-programs
 # Where the packages can't be had it is a skip that says what to install; with CS_NO_SKIP=1 (continuous integration) a failure.
 check-vm-$(1):
 	+@if scripts/deps $$($(1).packages) && scripts/cross-sysroot $(1) $$($(1).sysroot); then \
