@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the kernel has the code of its BPF programs, asked program by program: some 10 us each, and nothing else of the kernel's
- * symbols is read. Needs root. */
+/* Where the kernel has the code of its BPF programs. It is asked program by program, some 10 us each, and no other symbol is
+ * read. Needs root. */
 #ifndef CS_SAMPLER_IMAGES_BPF_PROGRAMS_H
 #define CS_SAMPLER_IMAGES_BPF_PROGRAMS_H
 
