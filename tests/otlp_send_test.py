@@ -159,9 +159,10 @@ with tempfile.TemporaryDirectory() as work:
     # ---- the daemon ----
     control, log = work + "/run/control", work + "/log"
     burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    started = subprocess.run([TOOL, "daemon", "start", "--store", work + "/daemon", "--log", log, "--pid", str(burner.pid), "-F", "200", "--merge-interval", "200ms", "--epoch-length", "1s",
+    started = subprocess.run([TOOL, "daemon", "start", "--store", work + "/daemon", "--remarks", log, "--pid", str(burner.pid), "-F", "200", "--merge-interval", "200ms", "--epoch-length", "1s",
                               "--export-to", "otlp " + URL, "--export-interval", "300ms", "--socket", control],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    check("the daemon knows its options", started.returncode == 2, False)
     if started.returncode:
         print("the daemon isn't tried:", started.stdout.strip())
     else:
