@@ -199,7 +199,7 @@ static int run(const struct parsed *args)
             {n ? operand(args, 1) : store, n || after ? after : "-1", false}};
         return diff_waits(args, sides);
     }
-    struct runs runs = {.totals = option_given(args, "total")};
+    struct runs runs = {.totals = option_given(args, "total"), .lines_apart = by == BY_LINE};
     if (runs.totals && by != BY_PROCEDURE)
         return usage_error("--total is of functions: it doesn't go with --by %s", option(args, "by"));
     struct comparison c = {.least = option_number(args, "least-change", COMPARISON_LEAST_BY_RUNS, 0, 1000),
@@ -217,7 +217,8 @@ static int run(const struct parsed *args)
         rc = recordings_apart(&times_before, &runs.times, &err);
     if (rc < 0)
         rc = failed(&err);
-    else if (runs_join_renamed(&runs) < 0 || runs_compare(&runs, &c) < 0)
+    else if (runs_join_renamed(&runs) < 0 || (runs.lines_apart && runs_join_lines(&runs) < 0) ||
+             runs_compare(&runs, &c) < 0)
         rc = failed_with("out of memory for %zu rows", runs.n_rows);
     else
         rc = report(args, &runs, &c);

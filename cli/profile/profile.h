@@ -17,6 +17,7 @@
  *   wall             threads' time on and off the CPU
  *   totals           rows with what procedures called
  *   runs             several runs side by side
+ *   run_lines        which lines of two builds are the same
  *   comparison       two sides of runs compared
  *   diff             the subcommand diff
  *   diff_waits       diff --waits: which waits grew
@@ -132,6 +133,7 @@ struct profile_row {
     char *name;        /* procedure as the linker knows it, process, tag; NULL = no name known, or BY_IMAGE */
     char *file;        /* BY_LINE; NULL unknown */
     unsigned line;     /* BY_LINE; 0 unknown */
+    unsigned begin;    /* BY_LINE: the line that its function begins at; 0 unknown */
     uint64_t start;    /* of the procedure, the tag's value */
     bool readable;     /* BY_PROCEDURE: its instructions are in a file, or were kept (made code) */
     uint64_t *samples; /* by event */

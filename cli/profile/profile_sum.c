@@ -115,6 +115,7 @@ static void name_by_line(struct point *p, uint64_t offset, struct profile_row *k
     if (p->code && cs_image_frames_at(p->code, offset, &frame, 1)) {
         key->file = (char *)(uintptr_t)frame.file;
         key->line = frame.line;
+        key->begin = frame.first_line;
         key->name = (char *)(uintptr_t)frame.function;
     } else {
         name_by_procedure(p, p->code ? cs_image_procedure_at(p->code, offset) : NULL, key);

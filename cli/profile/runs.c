@@ -32,7 +32,9 @@ static int compare_keys(const struct run_row *a, const struct run_row *b)
 {
     int order = compare_text(a->image, b->image);
     order = order ? order : compare_text(a->name, b->name);
-    order = order ? order : compare_text(a->where, b->where);
+    order = order ? order : compare_text(a->file, b->file);
+    order = order ? order : (a->line > b->line) - (a->line < b->line);
+    order = order ? order : (a->set > b->set) - (a->set < b->set);
     return order || !made_up(a->name) ? order : compare_text(a->build_id, b->build_id);
 }
 
@@ -41,12 +43,13 @@ static int compare_rows(const void *a, const void *b)
     return compare_keys(a, b);
 }
 
-static void row_fini(struct run_row *r)
+void run_row_fini(struct run_row *r)
 {
     free(r->name);
     free(r->image);
     free(r->build_id);
     free(r->where);
+    free(r->file);
     free(r->samples);
 }
 
@@ -63,7 +66,7 @@ static int fold(struct runs *runs)
         if (kept && compare_keys(&runs->row[kept - 1], &runs->row[i]) == 0) {
             for (size_t r = 0; r < runs->n_runs; r++)
                 runs->row[kept - 1].samples[r] += runs->row[i].samples[r];
-            row_fini(&runs->row[i]);
+            run_row_fini(&runs->row[i]);
         } else {
             runs->row[kept++] = runs->row[i];
         }
@@ -87,6 +90,19 @@ static int take_totals(struct profile *p, struct profile_rows *rows, const char 
         rc = cs_fail(err, ENOMEM, "out of memory for the totals of %s", cs_store_path(p->store));
     cs_calls_close(&calls);
     return rc;
+}
+
+static uint64_t begin_of(struct cs_store *store, const char *epoch)
+{
+    const struct cs_store_epoch *epochs;
+    struct cs_error ignored;
+    size_t n;
+    if (cs_store_epochs(store, &epochs, &n, &ignored) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(epochs[i].name, epoch) == 0)
+            return epochs[i].times.from_ms;
+    return 0;
 }
 
 /* `times`: "@FROM..TO", or "". */
@@ -115,6 +131,7 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, cons
         memcpy(runs->unit, e->unit, sizeof runs->unit);
         runs->run[at] = (struct run){.set = runs->n_sets, .total = (double)rows.total[main_event]};
         runs->run[at].period = e->samples ? (double)e->period_sum / (double)e->samples : 0;
+        runs->run[at].began_ms = begin_of(p.store, epoch);
         rc = asprintf(&runs->run[at].name, "%s %s", store, epoch) < 0 ? -ENOMEM : 0;
         runs->n_runs++;
     }
@@ -137,9 +154,15 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, cons
             to->image = copy(image_name(&from->image->image));
             to->build_id = copy(from->image->image.build_id);
         }
+        if (from->file) {
+            to->file = copy(from->file);
+            to->line = from->line;
+            to->begin = from->begin;
+            to->set = runs->lines_apart ? runs->n_sets : 0;
+        }
         if (from->file && asprintf(&to->where, "%s:%u", from->file, from->line) < 0)
             to->where = NULL;
-        rc = to->samples ? 0 : -ENOMEM;
+        rc = to->samples && (!from->file || (to->file && to->where)) ? 0 : -ENOMEM;
         if (to->samples)
             to->samples[at] = (double)from->samples[main_event];
     }
@@ -235,7 +258,7 @@ int runs_join_renamed(struct runs *runs)
 void runs_fini(struct runs *runs)
 {
     for (size_t i = 0; i < runs->n_rows; i++)
-        row_fini(&runs->row[i]);
+        run_row_fini(&runs->row[i]);
     for (size_t i = 0; i < runs->n_runs; i++)
         free(runs->run[i].name);
     free(runs->row);

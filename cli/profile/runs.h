@@ -2,7 +2,7 @@
 /* Several runs of a program side by side: rows of the same procedure (or line, image) with the samples of
  * each run. A run is an epoch of a store. Procedures match by image name and symbol, so that a rebuilt binary
  * still compares; a made-up name ("sub_1234") matches within the same build only. Versions of a JIT method
- * (sampler/dynamic/jit_code.h) are one row. */
+ * (sampler/dynamic/jit_code.h) are one row. Lines of two builds are matched by run_lines.c. */
 #ifndef CS_CLI_PROFILE_RUNS_H
 #define CS_CLI_PROFILE_RUNS_H
 
@@ -13,11 +13,15 @@ struct run {
     unsigned set;  /* which store of the command line, 0, 1, ... */
     double total;  /* samples */
     double period; /* mean, in `unit` */
+    uint64_t began_ms;
 };
 
 struct run_row {
     char *name, *image, *build_id; /* name NULL = BY_IMAGE or no symbol */
-    char *where;                   /* BY_LINE: FILE:LINE */
+    char *where;                   /* BY_LINE: FILE:LINE, as it is shown */
+    char *file;                    /* BY_LINE; NULL unknown */
+    unsigned line, begin;          /* of its function, 0: unknown */
+    unsigned set;                  /* the only one that has it, where `lines_apart`; else 0 */
     double *samples;               /* by run */
 };
 
@@ -31,6 +35,7 @@ struct runs {
     struct cs_store_times times; /* of the last store, where a part of its time was asked for */
     bool
         totals; /* BY_PROCEDURE: samples are those of a procedure and of what it called; set before the first */
+    bool lines_apart; /* BY_LINE: each set has rows of its own until runs_join_lines; set before the first */
 };
 
 /* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */
@@ -40,6 +45,9 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
  * first set has, and the one that only the second has, become "app-1.2, app-1.3" if they have a function in common. 1 if so, 0 if
  * not, or -ENOMEM. */
 int runs_join_renamed(struct runs *runs);
+/* Two sets by line: each line of the first gets the samples of the line that it is in the second. 0 or -ENOMEM. */
+int runs_join_lines(struct runs *runs);
+void run_row_fini(struct run_row *row);
 void runs_fini(struct runs *runs);
 
 #endif
