@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
  * fills. The server sums; here is only what it takes to ask and to print. */
-#include "analysis/statistics/significance.h"
 #include "cli/command/figures.h"
 #include "cli/fleet/fleet_filter.h"
 #include "cli/output/output.h"
+#include "cli/profile/comparison.h"
 #include "exchange/fleet/clickhouse.h"
 #include "image/code.h"
 
@@ -16,7 +16,7 @@
 
 #define ROWS_SHOWN 10
 #define DIFF_CANDIDATES 1000 /* rows of a diff that the server sends, by difference of shares */
-#define SIGNIFICANT 0.01
+#define UNITS 16 /* of a side: its recordings are dealt out to so many runs, that an answer stays small */
 #define SERVER_VARIABLE "CYCLESCOPE_SERVER"
 
 struct asking {
@@ -24,6 +24,7 @@ struct asking {
     char *event, *event_sql; /* all reports are of one event */
     char *where[2];          /* conditions of the one or two sides */
     bool by_procedure, by_image;
+    bool by_unit; /* a column `unit` more: the run that a recording belongs to */
     const char *by;
     unsigned top;
 };
@@ -53,13 +54,23 @@ static char *points_where(const struct asking *a)
     return n < 0 ? NULL : sql;
 }
 
+#define UNIT "cityHash64(host, epoch) % "
+#define TEXT_(number) #number
+#define TEXT(number) TEXT_(number)
+
 /* Groups with their sums a and b, named: columns name, path, a, b. Different builds of one path are one. */
 static char *groups_sql(const struct asking *a)
 {
     char *where = points_where(a), *sums = NULL, *sql = NULL;
+    /* What hosts and days differ by is the question there: one run a side. */
+    const bool one = strcmp(a->by, "host") == 0 || strcmp(a->by, "day") == 0;
+    const char *unit = !a->by_unit ? ""
+                       : one       ? "0 AS unit, "
+                                   : UNIT TEXT(UNITS) " AS unit, ",
+               *by = a->by_unit ? ", unit" : "", *shown = a->by_unit ? "unit, " : "";
     int n = -1;
     if (a->where[1])
-        n = asprintf(&sums, "sum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b", a->where[0],
+        n = asprintf(&sums, "%ssum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b", unit, a->where[0],
                      a->where[1]);
     else
         n = asprintf(&sums, "sum(count) AS a, toUInt64(0) AS b");
@@ -68,20 +79,20 @@ static char *groups_sql(const struct asking *a)
     else if (a->by_procedure)
         n = asprintf(
             &sql,
-            "SELECT name, path, sum(a) AS a, sum(b) AS b FROM (SELECT image, name, a, b FROM (SELECT image, "
-            "procedure AS start, %s FROM points WHERE %s GROUP BY image, procedure) ANY LEFT JOIN symbols "
-            "USING image, start) ANY LEFT JOIN images USING image GROUP BY name, path",
-            sums, where);
+            "SELECT name, path, %ssum(a) AS a, sum(b) AS b FROM (SELECT image, name, %sa, b FROM (SELECT "
+            "image, procedure AS start, %s FROM points WHERE %s GROUP BY image, procedure%s) ANY LEFT JOIN "
+            "symbols USING image, start) ANY LEFT JOIN images USING image GROUP BY name, path%s",
+            shown, shown, sums, where, by, by);
     else if (a->by_image)
         n = asprintf(
             &sql,
-            "SELECT '' AS name, path, sum(a) AS a, sum(b) AS b FROM (SELECT image, %s FROM points WHERE %s "
-            "GROUP BY image) ANY LEFT JOIN images USING image GROUP BY path",
-            sums, where);
+            "SELECT '' AS name, path, %ssum(a) AS a, sum(b) AS b FROM (SELECT image, %s FROM points WHERE %s "
+            "GROUP BY image%s) ANY LEFT JOIN images USING image GROUP BY path%s",
+            shown, sums, where, by, by);
     else
-        n = asprintf(&sql, "SELECT toString(%s) AS name, '' AS path, %s FROM points WHERE %s GROUP BY %s",
+        n = asprintf(&sql, "SELECT toString(%s) AS name, '' AS path, %s FROM points WHERE %s GROUP BY %s%s",
                      strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by, sums, where,
-                     strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by);
+                     strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by, by);
     free(where);
     free(sums);
     return n < 0 ? NULL : sql;
@@ -208,17 +219,32 @@ static int prof(struct asking *a, const struct parsed *args, struct cs_error *er
 
 /* ---- diff ---- */
 
-static int totals(struct asking *a, double total[2], struct cs_error *err)
+/* The recordings of both sides as runs, those that have samples: A's before B's. `run_of`: by side and unit; SIZE_MAX: none. */
+static int take_runs(struct asking *a, struct runs *runs, size_t run_of[2][UNITS], struct cs_error *err)
 {
     char *groups = groups_sql(a), *sql = NULL;
     json_t *answer = NULL;
-    if (groups && asprintf(&sql, "SELECT sum(a), sum(b) FROM (%s)", groups) < 0)
+    if (groups &&
+        asprintf(&sql, "SELECT unit, sum(a), sum(b) FROM (%s) GROUP BY unit ORDER BY unit", groups) < 0)
         sql = NULL;
     free(groups);
     int rc = ask(a, sql, &answer, err);
-    for (size_t s = 0; rc == 0 && s < 2; s++) {
-        total[s] = number(json_object_get(answer, "data"), 0, s);
-        if (total[s] <= 0)
+    const json_t *rows = json_object_get(answer, "data");
+    const size_t n = rc == 0 && json_array_size(rows) <= UNITS ? json_array_size(rows) : 0;
+    memset(run_of, 0xff, 2 * UNITS * sizeof **run_of);
+    runs->run = calloc(2 * UNITS, sizeof *runs->run);
+    if (rc == 0 && !runs->run)
+        rc = cs_fail(err, ENOMEM, "out of memory");
+    for (unsigned s = 0; rc == 0 && s < 2; s++) {
+        const size_t before = runs->n_runs;
+        for (size_t i = 0; i < n; i++) {
+            size_t unit = (size_t)number(rows, i, 0);
+            if (unit >= UNITS || number(rows, i, 1 + s) <= 0)
+                continue;
+            run_of[s][unit] = runs->n_runs;
+            runs->run[runs->n_runs++] = (struct run){.set = s, .total = number(rows, i, 1 + s)};
+        }
+        if (runs->n_runs == before)
             rc = cs_fail(err, ENODATA, "%s has no samples of %s on side %c", cs_fleet_server_name(a->server),
                          a->event, s ? 'B' : 'A');
     }
@@ -226,9 +252,39 @@ static int totals(struct asking *a, double total[2], struct cs_error *err)
     return rc;
 }
 
-/* `groups`: how many there are, of which the rows are those that differ most. */
-static int print_diff(const struct parsed *args, const struct asking *a, const json_t *rows, size_t groups,
-                      const double total[2], struct cs_error *err)
+/* A group's samples in each run: pairs of sums in the order of units. */
+static int take_row(struct runs *runs, const json_t *data, size_t i, size_t run_of[2][UNITS])
+{
+    const json_t *units = json_array_get(json_array_get(data, i), 2);
+    struct run_row *row = &runs->row[runs->n_rows++];
+    *row = (struct run_row){.name = strdup(cell(data, i, 0)),
+                            .image = strdup(cell(data, i, 1)),
+                            .samples = calloc(runs->n_runs, sizeof *row->samples)};
+    if (!row->name || !row->image || !row->samples)
+        return -ENOMEM;
+    for (size_t u = 0; u < json_array_size(units); u++) {
+        size_t unit = (size_t)number(units, u, 0);
+        for (unsigned s = 0; s < 2 && unit < UNITS; s++)
+            if (run_of[s][unit] < runs->n_runs)
+                row->samples[run_of[s][unit]] += number(units, u, 1 + s);
+    }
+    return 0;
+}
+
+static void named_row(struct table *table, const struct asking *a, const struct run_row *row)
+{
+    char name[1024];
+    if (a->by_procedure)
+        table_text(table, *row->name ? cs_image_demangle(row->name, name, sizeof name) : "[no symbol]");
+    else
+        table_text(table, a->by_image ? row->image : row->name);
+    if (a->by_procedure)
+        table_text(table, row->image);
+    else
+        table_none(table);
+}
+
+static int print_diff(const struct parsed *args, const struct asking *a, const struct comparison *c)
 {
     static struct column columns[] = {{.key = "a_percent", .head = "A %", .kind = COLUMN_NUMBER, .digits = 3},
                                       {.key = "b_percent", .head = "B %", .kind = COLUMN_NUMBER, .digits = 3},
@@ -239,64 +295,64 @@ static int print_diff(const struct parsed *args, const struct asking *a, const j
                                       {.key = "samples_a", .kind = COLUMN_NUMBER},
                                       {.key = "samples_b", .kind = COLUMN_NUMBER},
                                       {.key = "false_discovery", .kind = COLUMN_NUMBER}};
-    size_t n = json_array_size(rows);
-    double *chance = malloc((n + 1) * sizeof *chance), *discovery = malloc((n + 1) * sizeof *discovery);
-    if (!chance || !discovery) {
-        free(chance);
-        free(discovery);
-        return cs_fail(err, ENOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < n; i++)
-        chance[i] = cs_binomial_two_sided(number(rows, i, 2), number(rows, i, 2) + number(rows, i, 3),
-                                          total[0] / (total[0] + total[1]));
-    if (cs_false_discovery(chance, n, groups > n ? groups : n, discovery) < 0)
-        memcpy(discovery, chance, n * sizeof *chance);
     struct output *out = output_open(args);
     name_columns(a, &columns[4]);
     for (int s = 0; s < 2; s++)
-        output_line(out, "%c: %s sample%s of %s", s ? 'B' : 'A', thousands(total[s]).text, plural(total[s]),
-                    a->event);
+        output_line(out, "%c: %s sample%s of %s", s ? 'B' : 'A', thousands(c->side[s].total).text,
+                    plural(c->side[s].total), a->event);
     output_line(out, "%s", "");
-    output_set(out, "samples_a", json_integer((json_int_t)total[0]));
-    output_set(out, "samples_b", json_integer((json_int_t)total[1]));
+    output_set(out, "samples_a", json_integer((json_int_t)c->side[0].total));
+    output_set(out, "samples_b", json_integer((json_int_t)c->side[1].total));
+    output_set(out, "dispersion", json_real(c->dispersion));
     struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
     table_limit(table, a->top, "--top 0 shows all");
-    for (size_t i = 0; i < n; i++) {
-        double share[2] = {100 * number(rows, i, 2) / total[0], 100 * number(rows, i, 3) / total[1]};
-        table_number(table, share[0]);
-        table_number(table, share[1]);
-        table_number(table, share[1] - share[0]);
-        table_text(table, discovery[i] < SIGNIFICANT ? "yes" : "noise");
-        named(table, a, rows, i);
-        table_number(table, number(rows, i, 2));
-        table_number(table, number(rows, i, 3));
-        table_number(table, discovery[i]);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct change *x = &c->change[i];
+        table_number(table, x->cost_a);
+        table_number(table, x->cost_b);
+        table_number(table, x->cost_b - x->cost_a);
+        table_text(table, x->significant ? "yes" : "no");
+        named_row(table, a, x->row);
+        table_number(table, x->a);
+        table_number(table, x->b);
+        table_number(table, x->discovery);
     }
-    free(chance);
-    free(discovery);
     return output_close(out);
 }
 
+/* As `diff` compares: the recordings are the runs, and what they differ by on one side is no change. */
 static int diff(struct asking *a, const struct parsed *args, struct cs_error *err)
 {
-    double total[2];
+    struct runs runs = {.n_sets = 2};
+    struct comparison c = {.shares = true, .least = COMPARISON_LEAST_BY_RUNS};
+    size_t run_of[2][UNITS];
+    double total[2] = {0};
     json_t *answer = NULL;
-    int rc = totals(a, total, err);
-    if (rc < 0)
-        return rc;
-    char *groups = groups_sql(a), *sql = NULL;
-    if (groups &&
-        asprintf(&sql,
-                 "SELECT name, path, a, b FROM (%s) ORDER BY abs(a / %.0f - b / %.0f) DESC, name LIMIT %d",
-                 groups, total[0], total[1], DIFF_CANDIDATES) < 0)
+    a->by_unit = true;
+    int rc = take_runs(a, &runs, run_of, err);
+    for (size_t r = 0; r < runs.n_runs; r++)
+        total[runs.run[r].set] += runs.run[r].total;
+    char *groups = rc == 0 ? groups_sql(a) : NULL, *sql = NULL;
+    if (groups && asprintf(&sql,
+                           "SELECT name, path, groupArray((unit, a, b)) FROM (%s) GROUP BY name, path ORDER "
+                           "BY abs(sum(a) / %.0f - sum(b) / %.0f) DESC, name LIMIT %d",
+                           groups, total[0], total[1], DIFF_CANDIDATES) < 0)
         sql = NULL;
     free(groups);
-    rc = ask(a, sql, &answer, err);
+    rc = rc < 0 ? rc : ask(a, sql, &answer, err);
+    const json_t *data = json_object_get(answer, "data");
+    runs.row = calloc(json_array_size(data) + 1, sizeof *runs.row);
+    bool short_of = rc == 0 && !runs.row;
+    for (size_t i = 0; rc == 0 && !short_of && i < json_array_size(data); i++)
+        short_of = take_row(&runs, data, i, run_of) < 0;
+    c.tests = (size_t)json_integer_value(json_object_get(answer, "rows_before_limit_at_least"));
+    if (rc == 0 && (short_of || runs_compare(&runs, &c) < 0))
+        rc = cs_fail(err, ENOMEM, "out of memory");
     if (rc == 0)
-        rc = print_diff(args, a, json_object_get(answer, "data"),
-                        (size_t)json_integer_value(json_object_get(answer, "rows_before_limit_at_least")),
-                        total, err);
+        rc = print_diff(args, a, &c);
     json_decref(answer);
+    free(c.change);
+    runs_fini(&runs);
     return rc;
 }
 

@@ -177,7 +177,7 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1];
         p[i] = x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
     }
-    int rc = cs_false_discovery(p, c->n, c->n, q);
+    int rc = cs_false_discovery(p, c->n, c->tests > c->n ? c->tests : c->n, q);
     for (size_t i = 0; i < c->n && rc == 0; i++) {
         struct change *x = &c->change[i];
         x->discovery = q[i];

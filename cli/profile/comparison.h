@@ -45,9 +45,10 @@ struct comparison {
     bool shares, time;
     struct change *change;
     size_t n, n_significant;
+    size_t tests; /* of so many rows these are the ones that differ most; fewer than `n`: these are all */
 };
 
-/* `least` and `shares` are set by the caller; runs of set 0 are A, those of set 1 are B. 0 or -ENOMEM; the
+/* `least`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. 0 or -ENOMEM; the
  * caller frees comparison->change. The changes are ordered: significant ones first, then by cost. */
 int runs_compare(const struct runs *runs, struct comparison *comparison);
 
