@@ -91,9 +91,9 @@ static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
     *k = (struct counting){.x = axis_of(o->sink->rates[0]), .y = axis_of(o->sink->rates[b]), .b = b};
     if (cs_observe_replay(log, &options, &sink, NULL, &ignored) == 0 && k->total) {
         char title[300];
-        snprintf(title, sizeof title,
-                 "%.80s and %.80s of the same intervals: %" PRIu64 " kept, %" PRIu64 " outside",
-                 o->counters[0], o->counters[b], k->total, k->outside);
+        snprintf(title, sizeof title, "%.80s and %.80s of the same intervals: %s kept, %s outside",
+                 o->counters[0], o->counters[b], thousands((double)k->total).text,
+                 thousands((double)k->outside).text);
         joint = json_pack("{s:o, s:o, s:o, s:o}", "title", json_text(title), "x",
                           axis_json(series_title(o, 0).text, 1000 * k->x.from, 1000 * k->x.to), "y",
                           axis_json(series_title(o, b).text, 1000 * k->y.from, 1000 * k->y.to), "cells",
