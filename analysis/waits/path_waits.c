@@ -109,6 +109,8 @@ void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, 
     if (of)
         b->path->rows[row].ns += ns;
     b->pieces++;
+    if (of && cs_wait_is_idle(of->what)) /* no function would save any of it */
+        return;
     for (; node && !b->failed; node = cs_contexts_at(calls->tree, node)->parent)
         if (cs_wait_is_own(cs_calls_function(calls, node)))
             add_to_function(b, cs_calls_function(calls, node), thread, ns);

@@ -64,3 +64,17 @@ void cs_wait_refine_totals(struct cs_wait_groups *w)
     for (unsigned base = 0; base < CS_WAIT_BASES; base++)
         refine(w, base);
 }
+
+const char *cs_wait_mostly(const struct cs_wait_groups *w, const struct cs_waiting_thread *t)
+{
+    const struct cs_wait_total *most = NULL;
+    const struct cs_wait_group *best = NULL;
+    for (size_t i = 0; i < t->n; i++)
+        most = most && most->ns >= t->totals[i].ns ? most : &t->totals[i];
+    int base = most ? cs_wait_base_of(most->what, "") : -1;
+    for (size_t i = 0; base >= 0 && i < w->n; i++)
+        if (w->at[i].thread.text && strcmp(w->at[i].thread.text, t->name) == 0 &&
+            w->at[i].base[base].ns > (best ? best->base[base].ns : 0))
+            best = &w->at[i];
+    return best ? best->kind : most ? most->what : NULL;
+}

@@ -88,6 +88,9 @@ int cs_wait_groups_open(struct cs_wait_groups *groups, struct cs_store *store,
                         const struct cs_calls_wanted *wanted, struct cs_error *err);
 void cs_wait_groups_close(struct cs_wait_groups *groups);
 
+/* What that thread did for most of its time; where the kernel's part has one name for several kinds, the kind that threads of this
+ * name wait for most. NULL: nothing is known. */
+const char *cs_wait_mostly(const struct cs_wait_groups *groups, const struct cs_waiting_thread *thread);
 /* "TEXT", "TEXT (+2)" where there are others, ""; of blame with its share: "TEXT (98 %)". */
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size);
 void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_t size);

@@ -60,13 +60,9 @@ static void put_threads(struct output *out, const struct parsed *args, const str
     struct table *table = output_table(out, "threads", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < w->n_threads; i++) {
         const struct cs_waiting_thread *t = &w->threads[i];
-        const struct cs_wait_total *most = NULL;
         json_t *time = json_object();
-        for (size_t k = 0; k < t->n; k++) {
+        for (size_t k = 0; k < t->n; k++)
             json_object_set_new(time, t->totals[k].what, json_real((double)t->totals[k].ns * 1e-9));
-            if (!most || t->totals[k].ns > most->ns)
-                most = &t->totals[k];
-        }
         table_text(table, t->name);
         table_number(table,
                      t->tid ? (double)t->pid : (double)NAN); /* the daemon's: all threads of that name */
@@ -76,7 +72,7 @@ static void put_threads(struct output *out, const struct parsed *args, const str
         table_number(table, percent(t->stolen_ns, t->all_ns));
         table_number(table, percent(t->run_queue_ns, t->all_ns));
         table_number(table, percent(t->all_ns - t->on_ns - t->stolen_ns - t->run_queue_ns, t->all_ns));
-        table_text(table, most ? most->what : NULL);
+        table_text(table, cs_wait_mostly(w, t));
         table_json(table, time);
     }
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
