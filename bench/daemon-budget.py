@@ -79,7 +79,7 @@ lost = sum("lost" in line for line in open(work + "/log"))
 subprocess.run([cs, "daemon", "stop", *socket], stdout=subprocess.DEVNULL, timeout=300)
 disk = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(work + "/store") for f in files)
 reports = {}
-for report in ("prof", "prof --last 10m", "prof --wall", "waits", "tree", "report --html " + work + "/page"):
+for report in ("prof", "prof --last 10m", "tree", "report --html " + work + "/page", *(() if args.defaults else ("prof --wall", "waits"))):
     begin = time.monotonic()
     subprocess.run([cs, *report.split(), "--store", work + "/store"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
     reports[report.replace(" " + work + "/page", "")] = round(time.monotonic() - begin, 1)
