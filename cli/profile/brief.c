@@ -94,8 +94,8 @@ static int print(const struct parsed *args, const struct brief *list, size_t n, 
             printf("%s\n", list[i].function->linkage);
         report_line(
             stderr,
-            "%zu of %zu functions whose calls were seen take less than %g ns a call: %.1f %% of all calls", n,
-            known, limit_ns, share);
+            "%zu of %zu functions whose calls were seen take less than %g ns per call: %.1f %% of all calls",
+            n, known, limit_ns, share);
         return fflush(stdout) == 0 ? CS_EXIT_OK : failed_with("standard output: not written in full");
     }
     struct output *out = output_open(args);
