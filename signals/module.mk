@@ -79,9 +79,10 @@ $(SIGNALS_PLUGIN): signals/plugin/plugin.cc signals/plugin/point.c signals/plugi
 	  g++ -std=gnu++14 -I. -isystem $(PLUGIN_HEADERS) -fno-rtti -fno-exceptions -O2 -g $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
 	  -o $@.new signals/plugin/plugin.cc $(@D)/point.o && mv $@.new $@
 
-# The same for clang, whose plugins fit one version of LLVM.
+# The same for clang, whose plugins fit one version of LLVM: this compiler's.
 SIGNALS_CLANG_PLUGIN := $(BUILD)/plugin/cyclescope-clang.so
-LLVM_HEADERS := $(shell llvm-config-14 --includedir 2>/dev/null)
+LLVM_VERSION := $(firstword $(subst ., ,$(shell $(CLANG) -dumpversion 2>/dev/null)))
+LLVM_HEADERS := $(shell llvm-config-$(LLVM_VERSION) --includedir 2>/dev/null)
 ifneq ($(and $(LLVM_HEADERS),$(wildcard $(LLVM_HEADERS)/llvm/Passes/PassPlugin.h),$(shell command -v $(CLANG)++)),)
 PROGRAMS += $(SIGNALS_CLANG_PLUGIN)
 INSTALLED  += $(SIGNALS_CLANG_PLUGIN):$(LIBDIR)/cyclescope/cyclescope-clang.so
@@ -90,8 +91,8 @@ endif
 $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c signals/plugin/point.h
 	@mkdir -p $(@D)
 	$(call say,PLUGIN,$@)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -gdwarf-4 $(SAME_PATHS) -fPIC -c -o $(@D)/clang_point.o signals/plugin/point.c && \
-	  $(CLANG)++ -std=c++14 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -gdwarf-4 $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
-	  -o $@.new signals/plugin/clang_plugin.cc $(@D)/clang_point.o -L$(shell llvm-config-14 --libdir 2>/dev/null) -lLLVM-14 && mv $@.new $@
+	  $(CLANG)++ -std=c++17 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -gdwarf-4 $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
+	  -o $@.new signals/plugin/clang_plugin.cc $(@D)/clang_point.o -L$(shell llvm-config-$(LLVM_VERSION) --libdir 2>/dev/null) -lLLVM-$(LLVM_VERSION) && mv $@.new $@
 
 # Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.
 TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so

@@ -36,6 +36,10 @@
 
 #include "signals/plugin/point.h"
 
+#if GCCPLUGIN_VERSION >= 14000
+#define last_stmt last_nondebug_stmt
+#endif
+
 int plugin_is_GPL_compatible;
 
 #define LOOK_AHEAD 4u /* blocks on the way to the next point */
