@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define FILES_MAX 128 /* of a function in both sets: of more, lines of other folders aren't compared */
+
 struct file { /* of the function at hand, in a set */
     const char *path;
     unsigned set;
@@ -192,7 +194,8 @@ static int join_function(struct matching *m, struct run_row *row, size_t n)
     for (size_t i = 0; i < n; i++)
         if (row[i].file && !file_of(m, row[i].file, row[i].set))
             return -ENOMEM;
-    pair_files(m);
+    if (m->file.n <= FILES_MAX)
+        pair_files(m);
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (row[i].file && row[i].set == 0)
             rc = join_row(m, &row[i], row, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a process waited for its CPU, and which others were idle. Its children ran there, its cgroup had no quota left, or its affinity excludes that
- * CPU. */
+/* Why a process waited for its CPU, and which others were idle. Its children ran there, its cgroup had no quota left, or
+ * its affinity excludes that CPU. */
 #ifndef CS_OBSERVER_TARGET_COMPANY_H
 #define CS_OBSERVER_TARGET_COMPANY_H
 

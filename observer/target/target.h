@@ -24,7 +24,8 @@ struct cs_observe_target;
 /* Starts argv on `cpu`, or with CS_ANY_CPU where we may run; it runs on when this returns (its exec succeeded). */
 int cs_observe_target_start(char *const argv[], int cpu, struct cs_observe_target **out,
                             struct cs_error *err);
-/* Moves all threads of a running process to `cpu`, or with CS_ANY_CPU none. Refuses kernel threads, ourselves, and what isn't ours. */
+/* Moves all threads of a running process to `cpu`, or with CS_ANY_CPU none. Refuses kernel threads, ourselves, and what
+ * isn't ours. */
 int cs_observe_target_attach(pid_t pid, int cpu, struct cs_observe_target **out, struct cs_error *err);
 /* Gives attached threads their CPUs back: as soon as nobody observes them, whatever is still to be said of it. */
 void cs_observe_target_release(struct cs_observe_target *t);

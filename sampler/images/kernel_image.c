@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's text, modules and BPF programs, from /proc/kallsyms and /proc/modules read line by line. Their
- * 200,000 symbols are never held in memory. A pass over all of them takes 70 ms, most of it the kernel's, so
- * as little as possible is read. The first lines show where the kernel begins. For an address that lies nowhere
- * there, the kernel lists its BPF programs; the rest is read only if it is in none of them. Names are asked of the kernel one by one (kernel_symbol.h)
- * where that is permitted. */
+/* The kernel's text, modules and BPF programs, from /proc/kallsyms and /proc/modules read line by line. Their 200,000
+ * symbols are never held in memory. A pass over all of them takes 70 ms, most of it the kernel's, so as little as
+ * possible is read. The first lines show where the kernel begins. For an address that lies nowhere there, the kernel
+ * lists its BPF programs; the rest is read only if it is in none of them. Names are asked of the kernel one by one
+ * (kernel_symbol.h) where that is permitted. */
 #include "sampler/images/kernel_image.h"
 #include "image/procedures/kallsyms.h"
 #include "sampler/images/bpf_programs.h"

@@ -81,7 +81,7 @@ for page in pages:
         code = fenced or line.startswith("    ")
         if not code and len(line) > 112 and line[0] not in "|!":
             complain("%s:%d" % (page, n), "is %d characters long" % len(line))
-        if lab or page == "CHANGES.md":
+        if lab or page in ("CHANGES.md", "docs/upgrading.md"): # they have old names
             continue
         for path in re.findall(r"`((?:docs|bench|tests|sampler|analysis|image|observer|signals|store|cli|scripts|exchange)/[\w./-]+)`", line):
             if not os.path.exists(path) and "NAME" not in path:
