@@ -6,6 +6,7 @@
 #include "observer/source/clock.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static bool runs_on(const struct visits *v, unsigned cpu)
     return line(v, cpu)->process == (unsigned)v->o->seen.pid;
 }
 
-/* Where a thread runs or waits to run: field 39 of proc(5)'s stat. It may wait for the very CPU that the observer has. */
-static unsigned cpu_of(pid_t pid, pid_t tid, unsigned otherwise)
+/* Where a thread is: field 39 of proc(5)'s stat; with `active` only of one that runs or waits to run (field 3). */
+static unsigned cpu_of(pid_t pid, pid_t tid, bool active, unsigned otherwise)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
@@ -46,12 +47,14 @@ static unsigned cpu_of(pid_t pid, pid_t tid, unsigned otherwise)
         fclose(file);
     text[n] = '\0';
     const char *field = strrchr(text, ')'); /* the name before it may hold anything */
+    if (field && active && strncmp(field, ") R", 3) != 0)
+        field = NULL;
     for (int i = 2; field && i < 39; i++)
         field = strchr(field + 1, ' ');
     return field ? (unsigned)strtoul(field, NULL, 10) : otherwise;
 }
 
-/* A thread may not have run yet: the observer has its CPU. */
+/* A thread may not have run yet: it may wait for the very CPU that the observer has. */
 static void add_waiting(struct visits *v)
 {
     char path[64];
@@ -60,7 +63,8 @@ static void add_waiting(struct visits *v)
     const struct dirent *e;
     for (unsigned n = 0; tasks && n < THREADS_MOST && (e = readdir(tasks)); n++) {
         const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-        const unsigned cpu = tid > 0 ? cpu_of(v->o->seen.pid, tid, v->cpu) : v->cpu;
+        const unsigned cpu =
+            tid > 0 ? cpu_of(v->o->seen.pid, tid, true, CS_VISITS_CPUS_MAX) : CS_VISITS_CPUS_MAX;
         if (cpu < CS_VISITS_CPUS_MAX)
             CPU_SET(cpu, &v->used);
     }
@@ -68,11 +72,16 @@ static void add_waiting(struct visits *v)
         closedir(tasks);
 }
 
+static bool has_run_on(const struct visits *v, unsigned cpu)
+{
+    return runs_on(v, cpu) || line(v, cpu)->ran_ns > 0 || CPU_ISSET(cpu, &v->used);
+}
+
 /* The next one that the program uses; of one thread alone, that on which it is. */
 static unsigned next_cpu(struct visits *v)
 {
     const pid_t only = v->o->options.thread;
-    const unsigned its = only ? cpu_of(v->o->seen.pid, only, v->cpu) : 0;
+    const unsigned its = only ? cpu_of(v->o->seen.pid, only, false, v->cpu) : 0;
     const uint64_t now = cs_clock();
     if (now >= v->due) {
         add_waiting(v);
@@ -82,31 +91,38 @@ static unsigned next_cpu(struct visits *v)
         const unsigned cpu = (v->cpu + i) % CS_VISITS_CPUS_MAX;
         if (!CPU_ISSET(cpu, &v->possible) || (int)cpu == v->o->options.observer_cpu)
             continue;
-        if (only ? cpu == its : runs_on(v, cpu) || line(v, cpu)->ran_ns > 0 || CPU_ISSET(cpu, &v->used))
+        if (only ? cpu == its : has_run_on(v, cpu))
             return cpu;
     }
     return v->cpu;
 }
 
-/* Beside the CPU that is watched, where the program isn't, if there is such a place. */
-static int place(struct visits *v, struct cs_placement *at, struct cs_error *err)
+/* Beside the CPU that is watched: where the program never was, else where it isn't now. Where it is everywhere, the observer takes
+ * by turns the CPU that it watched before, so that each thread loses as much as any other. */
+static int place(struct visits *v, unsigned before, struct cs_placement *at, struct cs_error *err)
 {
+    static bool (*const avoided[])(const struct visits *v, unsigned cpu) = {has_run_on, runs_on};
     const struct cs_observe_options *o = &v->o->options;
-    struct cs_cpu_set used = {0};
-    for (unsigned cpu = 0; cpu < CS_VISITS_CPUS_MAX; cpu++)
-        if (cpu != v->cpu && CPU_ISSET(cpu, &v->possible) && runs_on(v, cpu))
-            used.bits[cpu / (8 * sizeof used.bits[0])] |= 1ul << cpu % (8 * sizeof used.bits[0]);
-    if (cs_placement_choose(v->topology, (int)v->cpu, o->observer_cpu, o->smt, &used, at, err) == 0)
-        return 0;
-    return cs_placement_choose(v->topology, (int)v->cpu, o->observer_cpu, o->smt, NULL, at, err);
+    const bool turns = !o->smt && o->observer_cpu == CS_ANY_CPU && before != v->cpu;
+    for (unsigned i = 0; i < 2; i++) {
+        struct cs_cpu_set taken = {0};
+        for (unsigned cpu = 0; cpu < CS_VISITS_CPUS_MAX; cpu++)
+            if (cpu != v->cpu && CPU_ISSET(cpu, &v->possible) && avoided[i](v, cpu))
+                taken.bits[cpu / (8 * sizeof taken.bits[0])] |= 1ul << cpu % (8 * sizeof taken.bits[0]);
+        if (cs_placement_choose(v->topology, (int)v->cpu, o->observer_cpu, o->smt, &taken, at, err) == 0)
+            return 0;
+    }
+    return cs_placement_choose(v->topology, (int)v->cpu, turns ? (int)before : o->observer_cpu, o->smt, NULL,
+                               at, err);
 }
 
 static int go_on(struct visits *v)
 {
     struct cs_observation *o = v->o;
+    const unsigned before = v->cpu;
     cpu_set_t there;
     v->cpu = next_cpu(v);
-    const int rc = place(v, &o->seen.placement, &o->err);
+    const int rc = place(v, before, &o->seen.placement, &o->err);
     if (rc < 0)
         return rc;
     CPU_ZERO(&there);
@@ -114,6 +130,27 @@ static int go_on(struct visits *v)
     sched_setaffinity(0, sizeof there, &there);
     cs_follow_line(&o->loop, line(v, v->cpu));
     return 0;
+}
+
+/* Each has the same time from when the program was first seen there. */
+static void note_uneven(struct cs_observation *o)
+{
+    const uint64_t *cycles = o->seen.visits.cycles;
+    unsigned most = 0, least = CS_VISITS_CPUS_MAX;
+    for (unsigned cpu = 0; cpu < CS_VISITS_CPUS_MAX; cpu++) {
+        most = cycles[cpu] > cycles[most] ? cpu : most;
+        if (cycles[cpu] && (least == CS_VISITS_CPUS_MAX || cycles[cpu] < cycles[least]))
+            least = cpu;
+    }
+    const double second = o->seen.cycles_per_second;
+    if (least == CS_VISITS_CPUS_MAX || (double)cycles[most] < 1.5 * (double)cycles[least] + 0.1 * second)
+        return;
+    char sentence[320];
+    snprintf(sentence, sizeof sentence,
+             "CPU %u was watched for %.1f s and CPU %u for %.1f s, because the program came there later: "
+             "shares favour the threads that ran before.",
+             most, (double)cycles[most] / second, least, (double)cycles[least] / second);
+    cs_observation_note(o, sentence);
 }
 
 static int visit_all(struct visits *v)
@@ -139,6 +176,15 @@ static int visit_all(struct visits *v)
 int cs_visits_run(struct cs_observation *o)
 {
     struct visits v = {.o = o, .possible = o->before, .cpu = o->seen.placement.target};
+    cpu_set_t its;
+    if (sched_getaffinity(o->seen.pid, sizeof its, &its) == 0) {
+        CPU_AND(&its, &its, &v.possible);
+        if (CPU_COUNT(&its) == 0)
+            return cs_fail(&o->err, EINVAL,
+                           "process %d runs on none of the CPUs on which observe may run: start observe with "
+                           "another affinity (taskset)",
+                           (int)o->seen.pid);
+    }
     int rc = cs_topology_open(NULL, &v.topology, &o->err);
     if (rc < 0)
         return rc;
@@ -146,6 +192,7 @@ int cs_visits_run(struct cs_observation *o)
     if (rc == 0) {
         rc = visit_all(&v);
         cs_pause_close(&v.pause);
+        note_uneven(o);
     } else {
         cs_fail(&o->err, -rc, "no timer for the observer: %s", strerror(-rc));
     }

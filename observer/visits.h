@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program whose threads keep their CPUs: the observer watches these CPUs one after the other.
  *
- * Each CPU on which the program has run or waits to run gets the same time, in looks of random length. So a thread is
+ * Each CPU on which the program has run or waits to run gets the same time from then on, in looks of random length. So a thread is
  * watched in proportion to the time that it runs, and shares are those of all its CPUs together. (CPUs chosen by who
  * runs at the moment would favour threads that run while others don't.) At each sample it knows the thread that runs
  * there, as with one CPU.

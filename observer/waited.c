@@ -36,7 +36,8 @@ static int idle_cpu(const struct cs_observation *o)
     double most = 0.5 * whole_ns;
     int found = CS_ANY_CPU;
     for (unsigned cpu = 0; cpu < CS_OBSERVE_IDLE_CPUS && cpu < CPU_SETSIZE; cpu++) {
-        const double idle = (double)(o->company[1].idle_ns[cpu] - o->company[0].idle_ns[cpu]);
+        /* proc(5): it may fall; of a CPU that has gone offline it is 0. */
+        const double idle = (double)(int64_t)(o->company[1].idle_ns[cpu] - o->company[0].idle_ns[cpu]);
         if (idle > most && CPU_ISSET(cpu, &o->before) && cpu != o->seen.placement.target &&
             cpu != o->seen.placement.observer) {
             most = idle;

@@ -147,9 +147,11 @@ with tempfile.TemporaryDirectory() as work:
     # ---- each epoch once ----
     check("the newest waits", (send(store, "--once").returncode, len(requests)), (0, 0))
     fill(), fill()
-    check("refused", (send(store, "--once", answers=[(400, {}, b"")]).returncode, len(requests)), (1, 1))
-    check("two", (send(store, "--once").returncode, len(requests)), (0, 2))
+    check("a filter that lets nothing through marks nothing", (send(store, "--once", "--event", "instructions").returncode, len(requests)), (0, 0))
+    check("refused", (send(store, "--once", answers=[(400, {}, b"")]).returncode, len(requests)), (1, 2))
     check("each is another", len({r["body"] for r in requests}), 2)
+    check("one refused", (send(store, "--once", answers=[(400, {}, b""), (200, {}, b"")]).returncode, len(requests)), (1, 2))
+    check("it is tried again", (send(store, "--once").returncode, len(requests)), (0, 1))
     check("none again", (send(store, "--once").returncode, len(requests)), (0, 0))
     check("another receiver has none", (send(store, "--once", url=URL + "/b").returncode, len(requests)), (0, 2))
     fill()

@@ -254,7 +254,7 @@ def answers(work, otlp):
               (1, 1, True, False))
     done = send(store, "otlp", answers=[(S.UNAVAILABLE, "later"), (S.RESOURCE_EXHAUSTED, "busy", b"x"), b""])
     check("busy", (done.returncode, len(anyone.calls)), (0, 3))
-    done = send(store, "parca", "--retry", "1", answers=[(S.UNAVAILABLE, "for ever")])
+    done = send(store, "parca", "--retry", "5", answers=[(S.UNAVAILABLE, "for ever")])
     check("away for ever", (done.returncode, "UNAVAILABLE (14): for ever" in done.stdout, done.seconds < 15), (1, True, True))
 
     # Pyroscope's Connect protocol says why in JSON.
@@ -275,7 +275,7 @@ def answers(work, otlp):
                                 ("a number too large", [ok, said(b"99")], "status (99)"), ("minus", [ok, said(b"-1")], "without a status"),
                                 ("a frame that lies", [ok, (0, 0, b"\x00\xff\xff\xff\xff\x0a\xff"), said(b"2")], "UNKNOWN (2)"),
                                 ("HTTP's 404", [(1, 5, b"\x8d")], "answered 404")):
-        done = send(store, "otlp", "--retry", "0", url=raw_http2(frames))
+        done = send(store, "otlp", url=raw_http2(frames))
         check(what, (done.returncode, words in done.stdout), (1, True))
     # Go's net/http says the length of a short answer; libcurl then doesn't wait for trailers by itself.
     done = send(store, "otlp", url=raw_http2([(1, 4, b"\x88\x00\x0econtent-length\x015"), (0, 0, b"\0" * 5), said(b"0")]))

@@ -121,9 +121,19 @@ static int send_store(struct sending *s, struct cs_store *store, struct cs_error
     return rc;
 }
 
-/* Oldest first. The newest may still grow: it waits until another one has begun. */
+/* No other try of the same message would be taken. */
+static bool is_refused(const struct sending *s, int rc)
+{
+    long after_s;
+    return rc == -EFBIG || (rc == -EREMOTEIO && !cs_receiver_may_recover(s->receiver, &after_s));
+}
+
+/* Oldest first. The newest may still grow: it waits until another one has begun. One that is refused doesn't keep the next from
+ * being sent; it is tried again next time. */
 static int send_each_once(struct sending *s, struct cs_error *err)
 {
+    const bool whole = !option(s->args, "event") && !option(s->args, "image");
+    struct cs_error refused = {0};
     struct cs_store *store = NULL;
     struct recording_names epochs = {0};
     int rc = cs_store_open(store_location(s->args), CS_STORE_READ, &store, err);
@@ -138,10 +148,17 @@ static int send_each_once(struct sending *s, struct cs_error *err)
         rc = cs_store_see_only(store, &name, 1, err);
         if (rc == 0)
             rc = send_store(s, store, err);
-        if (rc == -ENODATA || rc == -ENOENT) /* nothing sampled in it */
+        const bool empty = rc == -ENODATA || rc == -ENOENT, is_over = !is_refused(s, rc) && (whole || !empty);
+        if (!is_over && !empty)
+            refused = *err;
+        if (!is_over || empty)
             rc = 0;
-        if (rc == 0)
+        if (rc == 0 && is_over)
             rc = cs_receiver_sent_add(s->sent, name, err);
+    }
+    if (rc == 0 && refused.code) {
+        *err = refused;
+        rc = -refused.code;
     }
     cs_receiver_sent_close(s->sent);
     cs_store_close(store);
@@ -170,7 +187,9 @@ static char *url_of_environment(const struct cs_receiver_kind *kind, bool grpc)
     size_t n = all && kind == &cs_receiver_otlp ? strlen(all) : 0;
     while (n && all[n - 1] == '/')
         n--;
-    if (!own && n && asprintf(&url, "%.*s%s", (int)n, all, grpc ? "" : kind->http_path) < 0)
+    if (!own && n &&
+        asprintf(&url, "%.*s%s", (int)n, all, grpc || strncmp(all, "grpc", 4) == 0 ? "" : kind->http_path) <
+            0)
         url = NULL;
     return url;
 }

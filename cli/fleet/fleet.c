@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct asking {
     char *event, *event_sql; /* all reports are of one event */
     char *where[2];          /* conditions of the one or two sides */
     bool by_procedure, by_image;
-    bool by_unit; /* a column `unit` more: the run that a recording belongs to */
+    bool by_unit;  /* a column `unit` more: the run that a recording belongs to */
+    bool of_hosts; /* the runs are hosts */
     const char *by;
     unsigned top;
 };
@@ -38,7 +40,9 @@ static const char *cell(const json_t *rows, size_t row, size_t column)
 static double number(const json_t *rows, size_t row, size_t column)
 {
     const json_t *value = json_array_get(json_array_get(rows, row), column);
-    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+    const double v =
+        json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+    return v >= 0 && isfinite(v) ? v : 0;
 }
 
 /* ---- what to ask ---- */
@@ -54,7 +58,8 @@ static char *points_where(const struct asking *a)
     return n < 0 ? NULL : sql;
 }
 
-#define UNIT "cityHash64(host, epoch) % "
+#define UNIT_OF_RECORDING "cityHash64(host, epoch) % "
+#define UNIT_OF_HOST "cityHash64(host) % "
 #define TEXT_(number) #number
 #define TEXT(number) TEXT_(number)
 
@@ -64,9 +69,10 @@ static char *groups_sql(const struct asking *a)
     char *where = points_where(a), *sums = NULL, *sql = NULL;
     /* What hosts and days differ by is the question there: one run a side. */
     const bool one = strcmp(a->by, "host") == 0 || strcmp(a->by, "day") == 0;
-    const char *unit = !a->by_unit ? ""
-                       : one       ? "0 AS unit, "
-                                   : UNIT TEXT(UNITS) " AS unit, ",
+    const char *unit = !a->by_unit   ? ""
+                       : one         ? "0 AS unit, "
+                       : a->of_hosts ? UNIT_OF_HOST TEXT(UNITS) " AS unit, "
+                                     : UNIT_OF_RECORDING TEXT(UNITS) " AS unit, ",
                *by = a->by_unit ? ", unit" : "", *shown = a->by_unit ? "unit, " : "";
     int n = -1;
     if (a->where[1])
@@ -219,6 +225,27 @@ static int prof(struct asking *a, const struct parsed *args, struct cs_error *er
 
 /* ---- diff ---- */
 
+/* Hosts differ by themselves, and all recordings of a host by the same. So where the sides are other hosts, several on each, the
+ * runs are the hosts. */
+static int choose_runs(struct asking *a, struct cs_error *err)
+{
+    char *where = points_where(a), *sql = NULL;
+    json_t *answer = NULL;
+    if (where &&
+        asprintf(&sql,
+                 "SELECT countIf(a > 0), countIf(b > 0), countIf(a > 0 AND b > 0) FROM (SELECT host, "
+                 "sum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b FROM points WHERE %s GROUP "
+                 "BY host)",
+                 a->where[0], a->where[1], where) < 0)
+        sql = NULL;
+    free(where);
+    const int rc = ask(a, sql, &answer, err);
+    const json_t *rows = json_object_get(answer, "data");
+    a->of_hosts = rc == 0 && number(rows, 0, 0) > 1 && number(rows, 0, 1) > 1 && number(rows, 0, 2) == 0;
+    json_decref(answer);
+    return rc;
+}
+
 /* The recordings of both sides as runs, those that have samples: A's before B's. `run_of`: by side and unit; SIZE_MAX: none. */
 static int take_runs(struct asking *a, struct runs *runs, size_t run_of[2][UNITS], struct cs_error *err)
 {
@@ -320,7 +347,7 @@ static int print_diff(const struct parsed *args, const struct asking *a, const s
     return output_close(out);
 }
 
-/* As `diff` compares: the recordings are the runs, and what they differ by on one side is no change. */
+/* As `diff` compares: recordings or hosts are the runs, and what they differ by on one side is no change. */
 static int diff(struct asking *a, const struct parsed *args, struct cs_error *err)
 {
     struct runs runs = {.n_sets = 2};
@@ -329,7 +356,8 @@ static int diff(struct asking *a, const struct parsed *args, struct cs_error *er
     double total[2] = {0};
     json_t *answer = NULL;
     a->by_unit = true;
-    int rc = take_runs(a, &runs, run_of, err);
+    int rc = choose_runs(a, err);
+    rc = rc < 0 ? rc : take_runs(a, &runs, run_of, err);
     for (size_t r = 0; r < runs.n_runs; r++)
         total[runs.run[r].set] += runs.run[r].total;
     char *groups = rc == 0 ? groups_sql(a) : NULL, *sql = NULL;

@@ -56,6 +56,8 @@ static json_t *histogram_json(const struct observed *o, unsigned c)
         if (first == CS_DTE_RATE_BINS && bins[i] && seen >= 1e-4 * sum)
             first = i;
     }
+    if (sum <= 0)
+        return bars_json(o, c, 0, 0, edges, shares);
     double from = cs_dte_rate_bin_least(first);
     const double width = (rate_end(last) - from) / HISTOGRAM_BARS;
     for (unsigned i = first; i <= last && width > 0; i++) {

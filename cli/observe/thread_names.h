@@ -9,6 +9,7 @@
 #define THREAD_NAMES_MAX 4096 /* that are remembered */
 
 struct thread_names {
+    pid_t pid;
     unsigned n;
     struct thread_named {
         uint32_t tid;

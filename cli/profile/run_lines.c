@@ -15,7 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILES_MAX 128 /* of a function in both sets: of more, lines of other folders aren't compared */
+/* Of a function in both sets: of more, lines that have moved stay apart. */
+#define FILES_MAX 128
+#define ROWS_MAX 2048
+#define BACK_MAX 1024 /* lines in which a text is counted */
+#define FILE_BYTES_MAX (4 << 20)
+#define ALL_BYTES_MAX (256 << 20)
 
 struct file { /* of the function at hand, in a set */
     const char *path;
@@ -33,6 +38,7 @@ struct matching {
     CS_ARRAY(struct file) file;
     struct cs_dictionary paths;
     CS_ARRAY(struct text) text; /* by path */
+    int64_t bytes;              /* of all texts */
 };
 
 /* ---- files ---- */
@@ -95,9 +101,11 @@ static size_t text_of(struct matching *m, const struct file *f)
         if (!more)
             return SIZE_MAX;
         *more = (struct text){.changed_ms = UINT64_MAX};
-        if (cs_everybody_may_read(f->path) && stat(f->path, &st) == 0) {
+        if (cs_everybody_may_read(f->path) && stat(f->path, &st) == 0 && st.st_size <= FILE_BYTES_MAX &&
+            m->bytes + st.st_size <= ALL_BYTES_MAX) {
+            m->bytes += st.st_size;
             source_read(&more->source, f->path, NULL);
-            more->changed_ms = 1000 * (uint64_t)st.st_mtim.tv_sec;
+            more->changed_ms = 1000 * (uint64_t)st.st_mtim.tv_sec + (uint64_t)st.st_mtim.tv_nsec / 1000000;
         }
     }
     if (n < 0 || (size_t)n >= m->text.n || !m->text.at[n].source.n_lines)
@@ -134,8 +142,8 @@ static unsigned begin_of(const struct run_row *row)
 /* How many lines of its function before it have its text. */
 static unsigned nth(const struct source *s, const struct run_row *row)
 {
-    unsigned n = 0;
-    for (unsigned line = begin_of(row); line < row->line && line <= s->n_lines; line++)
+    unsigned n = 0, line = begin_of(row);
+    for (line = row->line - line > BACK_MAX ? row->line - BACK_MAX : line; line < row->line; line++)
         n += is_same_text(s, line, s, row->line);
     return n;
 }
@@ -144,7 +152,8 @@ static bool is_same_line(const struct run_row *a, const struct source *of_a, con
                          const struct source *of_b)
 {
     if (of_a)
-        return is_same_text(of_a, a->line, of_b, b->line) && nth(of_a, a) == nth(of_b, b);
+        return a->line <= of_a->n_lines && b->line <= of_b->n_lines &&
+               is_same_text(of_a, a->line, of_b, b->line) && nth(of_a, a) == nth(of_b, b);
     return a->line - begin_of(a) == b->line - begin_of(b);
 }
 
@@ -194,7 +203,7 @@ static int join_function(struct matching *m, struct run_row *row, size_t n)
     for (size_t i = 0; i < n; i++)
         if (row[i].file && !file_of(m, row[i].file, row[i].set))
             return -ENOMEM;
-    if (m->file.n <= FILES_MAX)
+    if (m->file.n <= FILES_MAX && n <= ROWS_MAX)
         pair_files(m);
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (row[i].file && row[i].set == 0)

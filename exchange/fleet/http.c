@@ -184,6 +184,7 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
     }
     if (!answer->text || !http->handle) {
         free(answer->text);
+        answer->text = NULL;
         return cs_fail(err, ENOMEM, "out of memory for an answer");
     }
     CURL *h = http->handle;

@@ -128,7 +128,7 @@ static int take_url(struct cs_receiver *r, const char *url, const char *rest)
 {
     const bool secure = rest[-4] == 's';
     const size_t scheme = (size_t)(rest - url), place = strcspn(rest, "/?#");
-    const char *path = rest + place, *at = memchr(rest, '@', place), *bare = at ? at + 1 : rest;
+    const char *path = rest + place, *at = memrchr(rest, '@', place), *bare = at ? at + 1 : rest;
     const char *own = r->grpc ? r->kind->method : r->kind->http_path, *query = path + strcspn(path, "?#");
     size_t n = (size_t)(query - path);
     while (n && path[n - 1] == '/')
@@ -165,10 +165,11 @@ int cs_receiver_open(const struct cs_receiver_kind *kind, const char *url, bool 
     *out = NULL;
     while (i < 4 && strncmp(url, schemes[i], strlen(schemes[i])) != 0)
         i++;
-    if (i == 4 || !url[strlen(schemes[i])])
-        return cs_fail(err, EINVAL, "%s is no URL of a receiver: expected %s",
-                       strrchr(url, '@') ? strrchr(url, '@') + 1 : url,
-                       kind->example); /* no password in messages */
+    if (i == 4 || !url[strlen(schemes[i])]) { /* no password and no key in messages */
+        const char *shown = strrchr(url, '@') ? strrchr(url, '@') + 1 : url;
+        return cs_fail(err, EINVAL, "%.*s is no URL of a receiver: expected %s", (int)strcspn(shown, "?#"),
+                       shown, kind->example);
+    }
     struct cs_receiver *r = calloc(1, sizeof *r);
     if (!r)
         return no_memory(err);
@@ -282,7 +283,7 @@ static void take_success(const uint8_t *start, size_t size, struct cs_receiver_a
     if (!field(start, size, 1, &n, &partial) || !partial)
         return;
     if (field(partial, (size_t)n, 1, &rejected, NULL))
-        answer->rejected = (int64_t)rejected;
+        answer->rejected = rejected <= INT32_MAX ? (int64_t)rejected : 0; /* a number of profiles */
     text_of(partial, (size_t)n, 2, answer->message, sizeof answer->message);
 }
 
@@ -382,7 +383,7 @@ int cs_receiver_send(struct cs_receiver *r, const void *message, size_t n, struc
         rc = cs_fail(err, EPROTO, "%s speaks no HTTP/%s (%.200s): expected %s", r->name,
                      r->grpc ? "2" : "1.1", inner.text, r->kind->example);
     } else if (rc < 0) {
-        r->may_recover = true;
+        r->may_recover = rc != -EMSGSIZE; /* whose answer is too long may have taken it */
         rc = cs_fail(err, inner.code, "%s can't be reached%s: %.300s", r->name, r->grpc ? " by HTTP/2" : "",
                      inner.text);
     } else if (r->grpc) {

@@ -101,7 +101,8 @@ static void idle(uint64_t ns[CS_OBSERVE_IDLE_CPUS])
     uint64_t ticks, io;
     FILE *stat = fopen("/proc/stat", "re");
     while (stat && fgets(line, sizeof line, stat) && strncmp(line, "cpu", 3) == 0)
-        if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &ticks, &io) == 3 &&
+        if (line[3] != ' ' &&
+            sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &ticks, &io) == 3 &&
             cpu < CS_OBSERVE_IDLE_CPUS)
             ns[cpu] = (ticks + io) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
     if (stat)

@@ -107,10 +107,14 @@ int cs_observe_target_attach(pid_t pid, int cpu, struct cs_observe_target **out,
         cs_observe_target_close(t);
         if (rc == -ESRCH || rc == -ENOENT)
             return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
-        if (rc == -EINVAL)
+        if (rc == -EINVAL && cpu != CS_ANY_CPU)
             return cs_fail(err, EINVAL,
                            "process %d cannot be moved to CPU %d (a kernel thread, or a thread id?)",
                            (int)pid, cpu);
+        if (cpu == CS_ANY_CPU)
+            return cs_fail(err, -rc,
+                           "process %d can't be observed (%s): it belongs to another user, or is a thread?",
+                           (int)pid, strerror(-rc));
         return cs_fail(err, -rc, "may not move process %d to CPU %d: %s; it belongs to another user?",
                        (int)pid, cpu, strerror(-rc));
     }

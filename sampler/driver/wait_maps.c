@@ -105,7 +105,7 @@ void cs_wait_maps_ways(struct cs_wait_way ways[CS_WAIT_WAYS])
     struct symbol s;
     unsigned known = 0;
     memset(ways, 0, CS_WAIT_WAYS * sizeof *ways);
-    while (known < CS_WAIT_WAYS && next_symbol(f, &s) && s.addr)
+    while (known < CS_WAIT_WAYS && next_symbol(f, &s)) /* those of each CPU come first, from 0 on */
         for (unsigned i = 0; i < CS_WAIT_WAYS; i++) {
             if (!ways[i].start && strcmp(s.name, names[i]) == 0) {
                 ways[i].start = s.addr;

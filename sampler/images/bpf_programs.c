@@ -22,7 +22,8 @@ static void of_program(int fd, void (*each)(void *arg, uint64_t start, uint64_t 
                                  .prog_tags = (uint64_t)(uintptr_t)tag};
     uint32_t size = sizeof info;
     if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0 || info.nr_jited_ksyms > FUNCTIONS_MAX ||
-        info.nr_jited_func_lens != info.nr_jited_ksyms || info.nr_prog_tags != info.nr_jited_ksyms)
+        info.nr_jited_func_lens != info.nr_jited_ksyms || info.nr_prog_tags != info.nr_jited_ksyms ||
+        !info.jited_ksyms || !info.jited_func_lens || !info.prog_tags) /* the kernel hides them */
         return;
     for (uint32_t i = 0; i < info.nr_jited_ksyms; i++) {
         char name[64] = "bpf_prog_";

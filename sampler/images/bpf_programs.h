@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* `name` as in /proc/kallsyms, but that a program's functions behind the first are all "F" here. */
+/* `name` as /proc/kallsyms has it of programs without BTF; a program's functions behind the first are all "F". */
 void cs_bpf_programs_each(void (*each)(void *arg, uint64_t start, uint64_t end, const char *name), void *arg);
 
 #endif

@@ -306,8 +306,14 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     return rc;
 }
 
+/* Code of a BPF program that has gone makes room for another's. */
 void cs_kernel_changed(struct cs_kernel *k)
 {
+    size_t left = 0;
+    for (size_t i = 0; i < k->n_regions; i++)
+        if (!k->regions[i].image || k->regions[i].image->image.kind != CS_IMAGE_JIT)
+            k->regions[left++] = k->regions[i];
+    k->n_regions = left;
     k->stale = true;
 }
 const char *cs_kernel_reason(const struct cs_kernel *k)

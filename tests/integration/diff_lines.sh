@@ -62,6 +62,7 @@ assert all(r["samples_a"] > 20 and r["samples_b"] > 20 for r in at.values()), at
 changed = [k[1] for k, r in at.items() if r["significant"] == "yes" and r["a"] and r["ratio"] > 1.3]
 loop = [w for w in changed if f"/{to}/app/work.c:{line} (A: {before})" in w]
 assert loop == changed, at
+assert any(f"/{to}/app/work.c:{line} (A: {before})" in k[1] for k in at), at
 steps = {k[1].split("/app/")[1].split("/")[0]: r for k, r in at.items() if k[0] == "step"}
 assert set(steps) == {"one", "two"}, steps
 for part, r in steps.items():

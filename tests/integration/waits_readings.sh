@@ -44,7 +44,7 @@ PY
 cat >"$work/timer.py" <<'PY'
 import os, select, subprocess
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-copies = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M"], stderr=subprocess.DEVNULL)
+copies = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=20000"], stderr=subprocess.DEVNULL)
 never = os.pipe()
 p = select.poll()
 p.register(never[0], select.POLLIN)

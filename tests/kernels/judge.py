@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Holds what the machines said (WORK/SUITE.log) against expected.tsv: judge.py WORK SUITE... Prints every cell that isn't as expected
 with its evidence, then "N passed, N failed, N skipped". Skipped are cells of a suite without a log, whose reason is in WORK/SUITE.absent, and
-cells that a kernel newer than all of the table broke: they are shown, but nobody changed the repository. With KERNELS_WRITE=1 the cells
+cells that a kernel newer than the table's broke: they are shown, but nobody changed the repository. With KERNELS_WRITE=1 the cells
 found are written as the expected ones, and the versions. Without arguments: prints the table of docs/requirements.md; with --write it is
 put there."""
 import os, re, sys
@@ -17,12 +17,15 @@ expected = {(s, r[0]): r[1 + i] for r in rows for i, s in enumerate(suites)}
 names = dict(l[2:].split(" = ") for l in comments if " = " in l)
 
 def version(text):
-    """(7, 2) of "7.2.13+deb14" and of "7.2 (Debian sid)"."""
-    return tuple(map(int, re.match(r"(\d+)\.(\d+)", text).groups()))
+    """(7, 2, 13, 0) of "7.2.13+deb14" and "7.2.13 (Debian sid)"; (6, 1, 0, 50) of "6.1.0-50-cloud-amd64"."""
+    return tuple(int(n or 0) for n in re.match(r"(\d+)\.(\d+)(?:\.(\d+))?(?:-(\d+))?", text).groups())
+
+def short(name):
+    return re.sub(r"^(\d+\.\d+)\S*", r"\1", name)
 
 def table():
     shown = [r for r in rows if r[-1] != "-"]
-    out = ["| | " + " | ".join(names[s] for s in suites) + " |", "|---" * (len(suites) + 1) + "|"]
+    out = ["| | " + " | ".join(short(names[s]) for s in suites) + " |", "|---" * (len(suites) + 1) + "|"]
     return "\n".join(out + [f"| {r[-1]} | " + " | ".join(r[1:-1]) + " |" for r in shown])
 
 BEGIN, END = "<!-- kernels -->\n", "\n<!-- end -->"
@@ -35,7 +38,6 @@ if len(sys.argv) == 1 or sys.argv[1] == "--write":
     sys.exit(0)
 
 work, passed, failed, skipped, found = sys.argv[1], 0, 0, 0, {}
-newest = max(map(version, names.values()))
 for suite in sys.argv[2:]:
     if not os.path.exists(f"{work}/{suite}.log"):
         print(f"SKIPPED {suite}:", open(f"{work}/{suite}.absent").read().strip())
@@ -43,7 +45,8 @@ for suite in sys.argv[2:]:
         continue
     log = open(f"{work}/{suite}.log", errors="replace").read()
     kernel = re.search(r"^KERNEL (.*)", log, re.M)
-    new = kernel and version(kernel[1]) > newest
+    booted = kernel[1] if kernel else open(f"{work}/{suite}.version").read()
+    new = version(booted) > version(names[suite])
     wrong = []
     print(f"{suite}: {kernel[1] if kernel else 'it never began'}", *re.findall(r"^VM-END (.*)", log, re.M))
     cells = {m[1]: (m[2], m[3], m[4]) for m in re.finditer(r"^CELL (\S+) (yes|no) ?(.*)\n((?:#.*\n)*)", log, re.M)}
@@ -60,9 +63,9 @@ for suite in sys.argv[2:]:
     print(*wrong, sep="", end="")
     if new:
         skipped += len(wrong)
-        print(f"  NEW KERNEL: newer than {newest[0]}.{newest[1]}, the newest of the table, and {len(wrong)} cells aren't as there.",
+        print(f"  NEW KERNEL: newer than {names[suite]}, the table's, and {len(wrong)} cells aren't as there.",
               "Mend them; KERNELS_WRITE=1 make check-kernels makes this version the table's")
-        names[suite] = "%d.%d" % version(kernel[1]) + names[suite][names[suite].index(" "):]
+        names[suite] = re.match(r"[\d.]+(?:-\d+)?", booted)[0] + names[suite][names[suite].index(" "):]
     else:
         failed += len(wrong)
 comments = [f"# {l[2:].split(' = ')[0]} = {names[l[2:].split(' = ')[0]]}" if " = " in l else l for l in comments]
