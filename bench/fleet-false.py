@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changes that `fleet diff` calls real between two halves of one fleet, per 100 comparisons, and whether it finds a planted change. The
 recordings are drawn: five or eight a side, 60 functions, 400,000 samples each on average. A recording's shares differ from the
-fleet's, by nothing, by half and by twice the counting noise more. The planted change is 3 % of a function that has 5 %. Each comparison
-is on a server of its own table, asked by the program."""
+fleet's, by nothing, by half and by twice the counting noise more. In each fourth comparison a side has five hosts of three recordings,
+and all recordings of a host differ from the fleet's in the same way, by 5 % of each share. The planted change is 3 % of a function that
+has 5 %. Each comparison is on a server of its own table, asked by the program."""
 import json, os, random, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, "tests")
@@ -52,17 +53,19 @@ def main():
         rest = sum(weights[1:])
         weights[1:] = [0.95 * w / rest for w in weights[1:]]
 
-        def compare(times, dispersion, recordings):
+        def compare(times, dispersion, recordings, hosts=1):
             ask("TRUNCATE TABLE points")
             values = []
             for side in ("old", "new"):
-                for n in range(recordings):
-                    of = weights[:]
+                for host in range(hosts):
+                    of = [w * (random.gauss(1, 0.05) if hosts > 1 else 1) for w in weights]
                     of[0] *= times if side == "new" else 1
-                    counts = recording(of, dispersion, SAMPLES * random.uniform(0.7, 1.4))
-                    values += [f"(toDateTime('2024-01-01 00:00:00'), 'e{n}', '{side}', '', 'cpu-clock', 1, {f + 1}, {16 * f}, {c}, 77)" for f, c in enumerate(counts) if c]
+                    for n in range(recordings):
+                        counts = recording(of, dispersion, SAMPLES * random.uniform(0.7, 1.4))
+                        values += [f"(toDateTime('2024-01-01 00:00:00'), 'e{n}', '{side}{host}', '{side}', 'cpu-clock', 1, {f + 1}, {16 * f}, {c}, 77)"
+                                   for f, c in enumerate(counts) if c]
             ask("INSERT INTO points (time, epoch, host, label, event, image, procedure, offset, count, attempt) VALUES " + ",".join(values))
-            said = subprocess.run([TOOL, "fleet", "diff", "host=old", "host=new", "-e", "cpu-clock", "--json", "--top", "0", "--server", server.url("fleet")],
+            said = subprocess.run([TOOL, "fleet", "diff", "label=old", "label=new", "-e", "cpu-clock", "--json", "--top", "0", "--server", server.url("fleet")],
                                   capture_output=True, text=True)
             if said.returncode:
                 sys.exit(f"fleet diff: {said.stderr}")
@@ -74,9 +77,11 @@ def main():
         false, by_dispersion = 0, {}
         for i in range(COMPARISONS):
             dispersion, recordings = (1, 1.5, 3)[i % 3], (5, 8)[i // 3 % 2]
-            real = compare(1, dispersion, recordings)
+            several = i % 4 == 3
+            real = compare(1, dispersion, 3, 5) if several else compare(1, dispersion, recordings)
             false += len(real)
-            by_dispersion[dispersion] = by_dispersion.get(dispersion, 0) + len(real)
+            kind = "hosts" if several else dispersion
+            by_dispersion[kind] = by_dispersion.get(kind, 0) + len(real)
         planted = [compare(TIMES, 1, 5) for _ in range(PLANTED)]
         found = sum("f0" in p for p in planted)
         report(round(100 * false / COMPARISONS, 2), round(100 * max(false, 1) ** 0.5 / COMPARISONS, 2),
