@@ -168,6 +168,7 @@ static int connect_events(struct cs_observation *o, struct cs_error *err)
  * library with the variable yet: that is waited for. */
 static int find_variables(struct cs_observation *o, struct cs_error *err)
 {
+    static const unsigned most[] = {CS_TAGS_MAX, CS_COUNTERS_MAX};
     const struct timespec pause = {0, 20000000};
     double left = o->options.patience < 0 ? 1 : o->options.patience;
     struct cs_variables *v = &o->variables;
@@ -183,7 +184,7 @@ static int find_variables(struct cs_observation *o, struct cs_error *err)
             return rc;
         unsigned *n = one->counter ? &o->choice.n_counters : &o->choice.n_tags;
         struct cs_seen_signal *signal = one->counter ? &o->choice.counters[*n] : &o->choice.tags[*n];
-        if (*n == (one->counter ? CS_COUNTERS_MAX : CS_TAGS_MAX))
+        if (*n == most[one->counter])
             return cs_fail(err, E2BIG, "at most %d variables as tags and %d as counters fit in a sample",
                            CS_TAGS_MAX, CS_COUNTERS_MAX);
         *signal = (struct cs_seen_signal){.word = CS_WORD_VARIABLE + i};

@@ -6,6 +6,7 @@
 #include "cli/profile/profile.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -68,6 +69,7 @@ static struct profile_row *bag_find(struct bag *bag, unsigned n_events, const st
     uint64_t h = hash(key->name, key->file, key->line, key->start);
     uint32_t i;
     for (size_t step = 0; (i = cs_map_next(&bag->by_key, h, &step)) != CS_MAP_NONE;) {
+        assert(i < bag->n && bag->row);
         struct profile_row *r = &bag->row[i];
         if (r->start == key->start && r->line == key->line && same_text(r->name, key->name) &&
             same_text(r->file, key->file))

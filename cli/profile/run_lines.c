@@ -9,6 +9,7 @@
 #include "store/base/regular_file.h"
 #include "store/table/dictionary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,7 @@ static bool is_same_line(const struct run_row *a, const struct source *of_a, con
 static int join(struct matching *m, struct run_row *a, struct run_row *b)
 {
     char *where = NULL;
+    assert(a->samples && b->samples);
     if (a->line != b->line && asprintf(&where, "%s (A: %u)", b->where, a->line) < 0)
         return -ENOMEM;
     free(a->where);

@@ -178,7 +178,7 @@ static bool maps_one(pid_t pid)
 
 int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX])
 {
-    struct wanted wanted;
+    struct wanted wanted = {0};
     int rc = describe(pid, &wanted, nested, why);
     if (rc < 0)
         return rc;
@@ -217,7 +217,7 @@ int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX
 int cs_locate_quickly(pid_t pid)
 {
     char why[CS_WHY_MAX];
-    struct wanted wanted;
+    struct wanted wanted = {0};
     bool nested, foreign = false;
     unsigned other = 0;
     const int rc = describe(pid, &wanted, &nested, why);
