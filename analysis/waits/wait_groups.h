@@ -89,7 +89,7 @@ int cs_wait_groups_open(struct cs_wait_groups *groups, struct cs_store *store,
 void cs_wait_groups_close(struct cs_wait_groups *groups);
 
 /* What that thread did for most of its time; where the kernel's part has one name for several kinds, the kind that threads of this
- * name wait for most. NULL: nothing is known. */
+ * name wait for most. NULL: it has no time. */
 const char *cs_wait_mostly(const struct cs_wait_groups *groups, const struct cs_waiting_thread *thread);
 /* "TEXT", "TEXT (+2)" where there are others, ""; of blame with its share: "TEXT (98 %)". */
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size);

@@ -25,8 +25,8 @@ struct asking {
     char *event, *event_sql; /* all reports are of one event */
     char *where[2];          /* conditions of the one or two sides */
     bool by_procedure, by_image;
-    bool by_unit;  /* a column `unit` more: the run that a recording belongs to */
-    bool of_hosts; /* the runs are hosts */
+    bool by_unit;   /* a column `unit` more: the run that a recording belongs to */
+    char *unit_sql; /* which, where the runs are hosts; NULL: they are recordings */
     const char *by;
     unsigned top;
 };
@@ -58,8 +58,7 @@ static char *points_where(const struct asking *a)
     return n < 0 ? NULL : sql;
 }
 
-#define UNIT_OF_RECORDING "cityHash64(host, epoch) % "
-#define UNIT_OF_HOST "cityHash64(host) % "
+#define UNIT "cityHash64(host, epoch) % "
 #define TEXT_(number) #number
 #define TEXT(number) TEXT_(number)
 
@@ -71,8 +70,8 @@ static char *groups_sql(const struct asking *a)
     const bool one = strcmp(a->by, "host") == 0 || strcmp(a->by, "day") == 0;
     const char *unit = !a->by_unit   ? ""
                        : one         ? "0 AS unit, "
-                       : a->of_hosts ? UNIT_OF_HOST TEXT(UNITS) " AS unit, "
-                                     : UNIT_OF_RECORDING TEXT(UNITS) " AS unit, ",
+                       : a->unit_sql ? a->unit_sql
+                                     : UNIT TEXT(UNITS) " AS unit, ",
                *by = a->by_unit ? ", unit" : "", *shown = a->by_unit ? "unit, " : "";
     int n = -1;
     if (a->where[1])
@@ -226,7 +225,7 @@ static int prof(struct asking *a, const struct parsed *args, struct cs_error *er
 /* ---- diff ---- */
 
 /* Hosts differ by themselves, and all recordings of a host by the same. So where the sides are other hosts, several on each, the
- * runs are the hosts. */
+ * runs are the hosts: numbered, or dealt out by a hash if they are too many. */
 static int choose_runs(struct asking *a, struct cs_error *err)
 {
     char *where = points_where(a), *sql = NULL;
@@ -238,10 +237,20 @@ static int choose_runs(struct asking *a, struct cs_error *err)
                  "BY host)",
                  a->where[0], a->where[1], where) < 0)
         sql = NULL;
-    free(where);
-    const int rc = ask(a, sql, &answer, err);
+    int rc = ask(a, sql, &answer, err), n = 0;
     const json_t *rows = json_object_get(answer, "data");
-    a->of_hosts = rc == 0 && number(rows, 0, 0) > 1 && number(rows, 0, 1) > 1 && number(rows, 0, 2) == 0;
+    const double of_a = number(rows, 0, 0), of_b = number(rows, 0, 1);
+    if (rc == 0 && of_a > 1 && of_b > 1 && number(rows, 0, 2) == 0)
+        n = of_a + of_b > UNITS
+                ? asprintf(&a->unit_sql, "cityHash64(host) %% %d AS unit, ", UNITS)
+                : asprintf(&a->unit_sql,
+                           "indexOf((SELECT groupUniqArray(host) FROM points WHERE %s), host) - 1 AS unit, ",
+                           where);
+    if (n < 0) {
+        a->unit_sql = NULL;
+        rc = cs_fail(err, ENOMEM, "out of memory");
+    }
+    free(where);
     json_decref(answer);
     return rc;
 }
@@ -379,6 +388,7 @@ static int diff(struct asking *a, const struct parsed *args, struct cs_error *er
     if (rc == 0)
         rc = print_diff(args, a, &c);
     json_decref(answer);
+    free(a->unit_sql);
     free(c.change);
     runs_fini(&runs);
     return rc;

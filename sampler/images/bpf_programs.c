@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PROGRAMS_MAX 4096 /* whoever loads more has their names from /proc/kallsyms */
+#define PROGRAMS_MAX 4096 /* beyond, names come from /proc/kallsyms */
 #define FUNCTIONS_MAX 256 /* of a program, as the kernel has it */
 
 static void of_program(int fd, void (*each)(void *arg, uint64_t start, uint64_t end, const char *name),
