@@ -2,9 +2,9 @@
 /* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
  * fills. The server sums; here is only what it takes to ask and to print. */
 #include "cli/command/figures.h"
+#include "cli/compare/comparison.h"
 #include "cli/fleet/fleet_filter.h"
 #include "cli/output/output.h"
-#include "cli/profile/comparison.h"
 #include "exchange/fleet/clickhouse.h"
 #include "image/code.h"
 

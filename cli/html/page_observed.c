@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the observer saw, and the comparison. */
 #include "cli/command/figures.h"
+#include "cli/compare/comparison.h"
 #include "cli/html/page.h"
 #include "cli/observe/observed_source.h"
 #include "cli/observe/overlay.h"
 #include "cli/observe/series.h"
-#include "cli/profile/comparison.h"
 #include "dte/bins.h"
 
 #include <errno.h>

@@ -16,12 +16,6 @@
  *   inlined          functions without code of their own
  *   wall             threads' time on and off the CPU
  *   totals           rows with what procedures called
- *   runs             several runs side by side
- *   run_lines        which lines of two builds are the same
- *   comparison       two sides of runs compared
- *   diff             the subcommand diff
- *   diff_waits       diff --waits: which waits grew
- *   stats            the subcommand stats
  *   interval_matrix  samples by procedure and interval
  *   event_rates      rates of one event over another by procedure and over time
  *   phases           the subcommand phases

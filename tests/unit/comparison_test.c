@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff's judgement of runs whose truth is known because they are made up. */
-#include "cli/profile/comparison.h"
+#include "cli/compare/comparison.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/compare/runs.h"
 #include "cli/profile/annotate.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/profile.h"
-#include "cli/profile/runs.h"
 
 #include <link.h>
 #include <setjmp.h>

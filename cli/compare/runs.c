@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects runs; the rows are found again by binary search in a separate sorted index. */
-#include "cli/profile/runs.h"
+#include "cli/compare/runs.h"
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/totals.h"
 #include "store/base/array.h"

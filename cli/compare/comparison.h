@@ -6,10 +6,10 @@
  * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of all rows
  * where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
  * least five can be compared and their median ratio is within 15 % of 1, that ratio is taken out first. */
-#ifndef CS_CLI_PROFILE_COMPARISON_H
-#define CS_CLI_PROFILE_COMPARISON_H
+#ifndef CS_CLI_COMPARE_COMPARISON_H
+#define CS_CLI_COMPARE_COMPARISON_H
 
-#include "cli/profile/runs.h"
+#include "cli/compare/runs.h"
 
 #define COMPARISON_SIGNIFICANT 0.01
 /* Percent; two runs of one binary differ by that on quiet machines. Where both sides have several runs these tell. */

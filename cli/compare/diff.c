@@ -4,8 +4,8 @@
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/command/time_range.h"
+#include "cli/compare/diff_waits.h"
 #include "cli/output/output.h"
-#include "cli/profile/diff_waits.h"
 
 #include <errno.h>
 #include <math.h>

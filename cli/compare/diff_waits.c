@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/profile/diff_waits.h"
+#include "cli/compare/diff_waits.h"
 #include "cli/command/figures.h"
 
 #include "analysis/waits/wait_changes.h"

@@ -4,8 +4,8 @@
  * as much, and procedures whose variation it explains come last. */
 #include "analysis/statistics/significance.h"
 #include "cli/command/figures.h"
+#include "cli/compare/runs.h"
 #include "cli/output/output.h"
-#include "cli/profile/runs.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff --waits: which waits grew. */
-#ifndef CS_CLI_PROFILE_DIFF_WAITS_H
-#define CS_CLI_PROFILE_DIFF_WAITS_H
+#ifndef CS_CLI_COMPARE_DIFF_WAITS_H
+#define CS_CLI_COMPARE_DIFF_WAITS_H
 
 #include "cli/command/command.h"
-#include "cli/profile/comparison.h"
+#include "cli/compare/comparison.h"
 
 struct diff_side {
     const char *store, *epoch; /* epoch: as recordings_open takes it; NULL: every one is a run */

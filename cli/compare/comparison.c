@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counting noise is Poisson; runs of one side that differ by more widen it (chi-square of the row, drawn towards the usual). The chance of
  * many rows becomes a false discovery rate (analysis/statistics/significance.h). */
-#include "cli/profile/comparison.h"
+#include "cli/compare/comparison.h"
 
 #include "analysis/statistics/significance.h"
 

@@ -2,9 +2,17 @@
 /* Several runs of a program side by side: rows of the same procedure (or line, image) with the samples of
  * each run. A run is an epoch of a store. Procedures match by image name and symbol, so that a rebuilt binary
  * still compares; a made-up name ("sub_1234") matches within the same build only. Versions of a JIT method
- * (sampler/dynamic/jit_code.h) are one row. Lines of two builds are matched by run_lines.c. */
-#ifndef CS_CLI_PROFILE_RUNS_H
-#define CS_CLI_PROFILE_RUNS_H
+ * (sampler/dynamic/jit_code.h) are one row. Lines of two builds are matched by run_lines.c.
+ *
+ * Files of this module:
+ *   runs        several runs side by side
+ *   run_lines   which lines of two builds are the same
+ *   comparison  two sides of runs compared
+ *   diff        the subcommand diff
+ *   diff_waits  diff --waits: which waits grew
+ *   stats       the subcommand stats */
+#ifndef CS_CLI_COMPARE_RUNS_H
+#define CS_CLI_COMPARE_RUNS_H
 
 #include "cli/profile/profile.h"
 

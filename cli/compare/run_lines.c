@@ -3,8 +3,8 @@
  * the other set. Of several it is the one whose path agrees most from its end. A line is the one with the same text. If the
  * function has that text several times, it is the same one of them. That needs both files as they were built. Else it is the
  * line as far from the function's first line. */
+#include "cli/compare/runs.h"
 #include "cli/output/source.h"
-#include "cli/profile/runs.h"
 #include "store/base/array.h"
 #include "store/base/regular_file.h"
 #include "store/table/dictionary.h"
