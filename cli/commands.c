@@ -32,6 +32,7 @@ extern const struct command command_store;
 extern const struct command command_import;
 extern const struct command command_export;
 extern const struct command command_fleet;
+extern const struct command command_gate;
 
 /* One a line, so that branches merge. */
 /* clang-format off */
@@ -54,6 +55,7 @@ const struct command *const commands[] = {
     &command_sum,
     &command_stats,
     &command_diff,
+    &command_gate,
     &command_edges,
     &command_accuracy,
     &command_cfg,

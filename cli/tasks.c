@@ -55,6 +55,10 @@ static const struct {
      "cyclescope diff\n    the last two recordings: what changed\n"
      "cyclescope diff before.store after.store --by line\n    several runs on each side, line by line\n"
      "cyclescope diff --waits\n    which wait grew\n"},
+    {"gate", "look",
+     "cyclescope gate --base-command ./old -- ./new\n    is the new one slower, and where\n"
+     "cyclescope gate --base before.store --head after.store\n    of recordings that exist\n"
+     "cyclescope gate --results before.json after.json\n    of benchmark results\n"},
     {"stats", "look",
      "cyclescope stats\n    what varies between the recordings of a store\n"},
     {"report", "look",

@@ -4,6 +4,7 @@
 #include "analysis/machine/machine.h"
 #include "cli/command/interrupt.h"
 #include "cli/output/output.h"
+#include "cli/record/record_exact.h"
 #include "sampler/daemon/settings.h"
 #include "sampler/placing/intervals.h"
 #include "sampler/sampler.h"
@@ -37,6 +38,7 @@ struct recording {
     struct cs_burst *burst; /* NULL = none */
     struct recorded_paths paths;
     struct cs_intervals *intervals; /* NULL = none */
+    struct exact_counts exact;      /* of a command */
     const struct parsed *args;
     const struct cs_sampler_config *config;
     pid_t pids[RECORD_PIDS_MAX]; /* beside the first */
@@ -262,6 +264,9 @@ static int open_flow(void *arg, struct cs_sampler *sampler, struct cs_error *err
     struct cs_sampler_statistics now;
     r->began = cs_monotonic_seconds();
     cs_sampler_statistics(sampler, &now);
+    if (r->config->target == CS_TARGET_COMMAND)
+        record_exact_open(&r->exact, cs_sampler_child(sampler), option_given(r->args, "calibrate"));
+    r->began = cs_monotonic_seconds();
     bool asked = option_given(r->args, "bursts") || option_given(r->args, "burst-rate") ||
                  option_given(r->args, "paths") || option_given(r->args, "path-rate");
     if ((strcmp(now.driver, "timers") == 0 || strcmp(now.driver, "stops") == 0) &&
@@ -310,6 +315,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
         rc = merge(r, err);
     if (rc >= 0)
         rc = keep_counts(r, err);
+    if (rc >= 0)
+        rc = record_exact_keep(&r->exact, r->seconds, r->store, err);
     return rc;
 }
 
@@ -404,6 +411,8 @@ static const struct option_entry options[] = {
     OPTIONS_PATHS,
     {"path-rate", 0, "HZ", "paths per second on each busy CPU (251, or by the budget)"},
     OPTIONS_INTERVALS,
+    {"calibrate", 0, NULL,
+     "also time a fixed loop before and after the command: gate then knows what the machine did"},
     {"ready-fd", 0, "FD", "write a line to this descriptor when sampling begins"},
     {"json-to", 0, "FILE",
      "write the JSON summary to this file (/dev/fd/3: a descriptor), separate from the output of the "

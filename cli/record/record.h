@@ -7,6 +7,7 @@
  *   record_target  whom to record
  *   record_summary  what a recording saw, and the line while it runs
  *   record_paths   its paths
+ *   record_exact   what a command used, counted and not sampled
  *   follow_paths   joins noted register values with the interpreter
  *   daemon         the subcommand daemon
  *   daemon_status  the daemon's answer, for people and programs

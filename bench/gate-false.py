@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Of 1,000 comparisons of a program with its equal, how many `gate` calls slower. Equal is the same file, the same objects linked
+again, or the program with a function in front that nobody calls. Runs are recorded in turn, each in a store of its own. A comparison
+takes eight pairs of neighbours at random. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
+what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. GATE_PROGRAMS, GATE_COMPARISONS."""
+import json, os, random, shutil, subprocess, sys, tempfile
+
+from lib_gate import TOOL, UNRELATED, command, gate, link, programs
+
+quick = "--quick" in sys.argv
+PAIRS, COMPARED, N, COMPARISONS = (int(os.environ.get(k, v)) for k, v in (
+    ("GATE_PAIRS", 12 if quick else 24), ("GATE_COMPARED", 8), ("GATE_PROGRAMS", 2 if quick else 4), ("GATE_COMPARISONS", 30 if quick else 1000)))
+random.seed(1)
+place = tempfile.mkdtemp()
+kinds = {"same": None, "rebuilt": "static int nothing;\n", "unrelated": UNRELATED}
+pools = {}
+for name in programs(N):
+    base = link(name, f"{place}/{name}.base")
+    heads = {"same": base, **{kind: link(name, f"{place}/{name}.{kind}", text) for kind, text in kinds.items() if text}}
+    for kind, head in heads.items():
+        pools[name, kind] = []
+        for pair in range(PAIRS):
+            stores = [f"{place}/{name}.{kind}.{pair}.{side}" for side in "bh"]
+            for side in ((0, 1), (1, 0))[pair % 2]:
+                subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+            pools[name, kind].append(stores)
+
+
+def gather(stores, to):
+    shutil.rmtree(to, ignore_errors=True)
+    os.makedirs(to)
+    for store in stores:
+        for entry in os.listdir(store):
+            if os.path.isdir(f"{store}/{entry}") and not entry.startswith(".") or not os.path.exists(f"{to}/{entry}"):
+                subprocess.run(["cp", "-al", f"{store}/{entry}", f"{to}/{entry}"], check=True)
+    return to
+
+
+counts, slower, seen = {}, {}, []
+for i in range(COMPARISONS):
+    (name, kind), pool = list(pools.items())[i % len(pools)]
+    pairs = [p if kind != "same" or random.random() < 0.5 else p[::-1] for p in random.sample(pool, COMPARED)]
+    code, said = gate("--base", gather([p[0] for p in pairs], f"{place}/A"), "--head", gather([p[1] for p in pairs], f"{place}/B"))
+    counts.setdefault(kind, [0, 0, 0])[code] += 1
+    check = {c["check"]: c for c in said["checks"]}
+    assert check["pace"]["in_turn"], said
+    if check["pace"]["visible_percent"] is not None:
+        seen.append(check["pace"]["visible_percent"])
+    if code == 1:
+        why = [c["check"] for c in said["checks"] if c["verdict"] == "slower"]
+        slower[f"{name} {kind}: {', '.join(why)}"] = slower.get(f"{name} {kind}: {', '.join(why)}", 0) + 1
+        print(said["sentence"], [c["sentence"] for c in said["checks"]], file=sys.stderr)
+shutil.rmtree(place)
+value = sum(c[1] for c in counts.values())
+print(json.dumps({"name": "gate-false", "value": round(1000 * value / COMPARISONS, 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
+                  "noise": round(1000 * max(value, 1) ** 0.5 / COMPARISONS, 2),
+                  "detail": {"comparisons": COMPARISONS, "same_slower_cant_tell": counts, "slower": slower, "programs": sorted({n for n, _ in pools}),
+                             "pairs_recorded_each": PAIRS, "pairs_compared": COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/gate/evidence.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const counters[GATE_COUNTS] = {
+    [GATE_CPU] = "exact.task-clock",
+    [GATE_ELAPSED] = "exact.elapsed",
+    [GATE_FAULTS] = "exact.page-faults",
+    [GATE_SYSTEM_CALLS] = "exact.system-calls",
+    [GATE_INSTRUCTIONS] = "exact.instructions:u",
+};
+
+double gate_mean(const struct gate_run *run, size_t n, unsigned side)
+{
+    double sum = 0, of = 0;
+    for (size_t i = 0; i < n; i++)
+        if (run[i].side == side && !isnan(run[i].value)) {
+            sum += run[i].value;
+            of++;
+        }
+    return of > 0 ? sum / of : (double)NAN;
+}
+
+/* NAN: wasn't counted. */
+static int read_counter(struct cs_store *store, const char *name, double *value, struct cs_error *err)
+{
+    uint64_t n;
+    int rc = cs_store_counter(store, name, &n, err);
+    *value = rc == 0 && n ? (double)n : (double)NAN;
+    return rc;
+}
+
+/* That a run has no waits is no failure. */
+static int add_waits(struct gate_evidence *e, struct cs_store *store, unsigned side, struct cs_error *err)
+{
+    struct cs_wait_groups groups;
+    struct cs_calls_wanted wanted = {.inlines = true};
+    int rc = cs_wait_groups_open(&groups, store, &wanted, err);
+    if (rc == -ENOENT) {
+        e->waited = false;
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    rc = cs_wait_changes_add(&e->waits, side, &groups);
+    cs_wait_groups_close(&groups);
+    return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the waits of %s", cs_store_path(store)) : 0;
+}
+
+static int read_run(struct gate_evidence *e, struct cs_store *store, size_t r, struct cs_error *err)
+{
+    const struct run *run = &e->functions.run[r];
+    const char *epoch = strrchr(run->name, ' ') + 1;
+    double machine;
+    int rc = cs_store_see_only(store, (const char *const[]){epoch}, 1, err);
+    rc = rc < 0 ? rc : read_counter(store, "machine.loop", &machine, err);
+    for (unsigned k = 0; rc >= 0 && k < GATE_COUNTS; k++) {
+        struct gate_run *to = &e->count[k][r];
+        *to = (struct gate_run){.side = run->set, .began_ms = run->began_ms, .machine = machine};
+        rc = read_counter(store, counters[k], &to->value, err);
+    }
+    if (rc >= 0 && e->waited)
+        rc = add_waits(e, store, run->set, err);
+    return rc;
+}
+
+/* Where one run lacks the count, all runs have the samples' time. */
+static void sampled_cpu(struct gate_evidence *e)
+{
+    const struct runs *f = &e->functions;
+    for (size_t r = 0; r < f->n_runs; r++)
+        e->cpu_is_sampled |= isnan(e->count[GATE_CPU][r].value);
+    for (size_t r = 0; e->cpu_is_sampled && r < f->n_runs; r++)
+        e->count[GATE_CPU][r].value =
+            strcmp(f->unit, "ns") == 0 ? f->run[r].total * f->run[r].period : (double)NAN;
+}
+
+int gate_evidence_open(struct gate_evidence *e, const char *const store[2], struct cs_error *err)
+{
+    *e = (struct gate_evidence){.waited = true,
+                                .comparison = {.least = GATE_IGNORE_BELOW},
+                                .waits = {.least_percent = GATE_IGNORE_BELOW}};
+    struct runs *f = &e->functions;
+    int rc = 0;
+    for (unsigned side = 0; rc == 0 && side < 2; side++)
+        rc = runs_add(f, store[side], NULL, NULL, BY_PROCEDURE, err);
+    for (unsigned k = 0; rc == 0 && k < GATE_COUNTS; k++)
+        if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
+            rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
+    for (unsigned side = 0; rc == 0 && side < 2; side++) {
+        struct cs_store *open;
+        rc = cs_store_open(store[side], CS_STORE_READ, &open, err);
+        if (rc < 0)
+            break;
+        for (size_t r = 0; rc == 0 && r < f->n_runs; r++)
+            if (f->run[r].set == side)
+                rc = read_run(e, open, r, err);
+        cs_store_close(open);
+    }
+    if (rc < 0)
+        return rc;
+    sampled_cpu(e);
+    e->waited &= f->n_runs > 0;
+    if (runs_join_renamed(f) < 0 || runs_compare(f, &e->comparison) < 0 ||
+        (e->waited && cs_wait_changes_end(&e->waits) < 0))
+        return cs_fail(err, ENOMEM, "out of memory for %zu functions", f->n_rows);
+    return 0;
+}
+
+void gate_evidence_close(struct gate_evidence *e)
+{
+    for (unsigned k = 0; k < GATE_COUNTS; k++)
+        free(e->count[k]);
+    free(e->comparison.change);
+    runs_fini(&e->functions);
+    cs_wait_changes_fini(&e->waits);
+}

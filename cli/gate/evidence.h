@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What each run of two stores used: the samples by function (cli/compare/runs.h), what was counted (cli/record/record_exact.h),
+ * and the waits. */
+#ifndef CS_CLI_GATE_EVIDENCE_H
+#define CS_CLI_GATE_EVIDENCE_H
+
+#include "analysis/waits/wait_changes.h"
+#include "cli/compare/comparison.h"
+#include "cli/gate/gate.h"
+
+enum gate_count {
+    GATE_CPU,     /* ns */
+    GATE_ELAPSED, /* ns */
+    GATE_FAULTS,
+    GATE_SYSTEM_CALLS,
+    GATE_INSTRUCTIONS,
+    GATE_COUNTS
+};
+
+struct gate_evidence {
+    struct runs functions;
+    struct comparison comparison;        /* of functions */
+    struct gate_run *count[GATE_COUNTS]; /* by run, as functions.run; a value that wasn't counted is NAN */
+    struct cs_wait_changes waits;        /* by run too, where `waited` */
+    bool waited;                         /* all runs recorded their waits */
+    bool cpu_is_sampled;                 /* GATE_CPU is the samples' periods, for want of counts */
+};
+
+/* 0, or negative errno with its sentence. Closed in both cases. */
+int gate_evidence_open(struct gate_evidence *evidence, const char *const store[2], struct cs_error *err);
+void gate_evidence_close(struct gate_evidence *evidence);
+/* Mean of the runs of a side that have it; NAN: none has. */
+double gate_mean(const struct gate_run *run, size_t n, unsigned side);
+
+#endif

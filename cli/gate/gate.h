@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A verdict for a pipeline: is the head slower than the base?
+ *
+ * Files of this module:
+ *   gate             what is judged, and the verdicts (this header); the subcommand gate
+ *   estimate         runs in turn or apart: a change with its range
+ *   verdict          from a change to a verdict, and what would tell more
+ *   evidence         what each run of two stores used
+ *   guilty           functions and lines that grew
+ *   judge            from the evidence to the three measures
+ *   runs_in_turn     records base and head in turn
+ *   words            a command in one text, as words
+ *   results          files of benchmark tools
+ *   results_format   their formats
+ *   report           the answer as text and JSON
+ *   report_markdown  ... as Markdown, and as annotations
+ *   report_sarif     ... as SARIF
+ *   report_junit     ... as JUnit XML
+ *
+ * A check is one thing that is judged: a measure (work, pace, waits), or a benchmark of a results file. It is "slower" only
+ * where chance makes that in fewer than one of 2,000 comparisons of a program with itself. It is "same" only where a growth
+ * of `must_see` would have been seen. All else is "can't tell", with what would tell. */
+#ifndef CS_CLI_GATE_GATE_H
+#define CS_CLI_GATE_GATE_H
+
+#include "cli/gate/estimate.h"
+#include "cli/output/output.h"
+
+#define GATE_CHANCE 0.0005 /* two-sided, each check: with four of them one false alarm in 1,000 */
+#define GATE_IGNORE_BELOW 1.0
+#define GATE_IGNORE_BELOW_APART 5.0 /* results files: the sides weren't measured in turn */
+#define GATE_MUST_SEE 3.0
+#define GATE_GUILTY_MAX 10
+
+enum gate_verdict { GATE_SAME, GATE_FASTER, GATE_SLOWER, GATE_CANT_TELL };
+extern const char *const gate_verdict_names[]; /* "same", "faster", "slower", "can't tell" */
+
+struct gate_limits {
+    double ignore_below; /* percent: a smaller growth is never "slower" */
+    double must_see;     /* percent: "same" says that this would have been seen */
+};
+
+struct gate_check {
+    char *name;           /* "pace", or a benchmark's */
+    const char *what;     /* "CPU time per run" */
+    double base, head;    /* means of the runs, in `unit`; NAN: unknown */
+    const char *unit;     /* "s", "instructions"; "" */
+    bool known, required; /* known: there is an estimate; required: without a verdict the gate can't tell */
+    struct gate_estimate estimate;
+    enum gate_verdict verdict;
+    char sentence[400]; /* why, or what would tell */
+};
+
+struct gate_guilty {
+    char *function, *image;
+    char *file; /* NULL: no line is known */
+    unsigned line;
+    bool line_sure;    /* its own growth is significant, too */
+    double base, head; /* seconds per run */
+    double share;      /* of the base's total that it grew by, percent */
+    double ratio;      /* head / base, the common factor removed; infinite: new */
+    const char *kind;  /* "function", or of a wait: "mutex", ... */
+};
+
+struct gate {
+    struct gate_limits limits;
+    const char *base, *head; /* what was compared: stores or files */
+    struct gate_check *check;
+    size_t n_checks;
+    struct gate_guilty guilty[GATE_GUILTY_MAX];
+    size_t n_guilty, n_guilty_all;
+    enum gate_verdict verdict;
+    char note[8][400];
+    size_t n_notes;
+};
+
+/* NULL: no memory. */
+struct gate_check *gate_add(struct gate *gate, const char *name, const char *what, const char *unit);
+void gate_note(struct gate *gate, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* From the checks: slower if one is slower, can't tell if a required one can't tell. */
+void gate_conclude(struct gate *gate);
+void gate_fini(struct gate *gate);
+
+/* Fills verdict and sentence from the estimate. `seconds_a_pair`: what one run of each takes, 0: unknown. */
+void gate_judge(const struct gate_limits *limits, struct gate_check *check, double seconds_a_pair);
+/* "+4.2 %"; "" where there is no estimate. */
+const char *gate_percent(double share, char text[32]);
+/* One line for people: "slower: pace +4.2 % ..." */
+void gate_sentence(const struct gate *gate, char *text, size_t size);
+
+/* Every recording of two stores is a run of its side. 0 or negative errno with its sentence. */
+int gate_compare_stores(struct gate *gate, struct cs_error *err);
+/* Two files of one benchmark tool. */
+int gate_compare_results(struct gate *gate, struct cs_error *err);
+
+struct gate_turns {
+    char **base, **head;   /* argv */
+    const char *store[2];  /* where the runs go */
+    const char *folder;    /* of all that is kept */
+    const char *frequency; /* of samples; NULL: record's */
+    double seconds;
+    bool output; /* of the commands, as they write it; else none */
+};
+/* Records both until the time is over, two runs of each at least. The error says what failed. */
+int gate_record_in_turn(const struct gate_turns *turns, struct cs_error *err);
+/* As a shell splits words, without expanding any. NULL-terminated; NULL: a quote is left open, or there is no word. The caller
+ * frees it with one free. */
+char **gate_words(const char *text);
+
+/* A file below the current folder without that folder, as pipelines name files; else as it is. */
+const char *gate_relative(const char *file);
+/* An exit code of output_close. */
+int gate_report(const struct parsed *args, const struct gate *gate);
+int gate_markdown(const struct gate *gate, FILE *to);
+void gate_annotations(const struct gate *gate, FILE *to);
+int gate_sarif(const struct gate *gate, FILE *to);
+int gate_junit(const struct gate *gate, FILE *to);
+
+#endif

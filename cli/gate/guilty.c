@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/gate/guilty.h"
+
+#include "image/code.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BY_RUNS_ALONE 0.01
+
+/* Mean over the runs of the base of all its samples' cost. */
+static double cost_of_base(const struct gate_evidence *e)
+{
+    return e->comparison.side[0].cost;
+}
+
+/* Do the runs by themselves agree that it changed? */
+static bool agree(const struct gate_evidence *e, const struct runs *runs, const struct run_row *row,
+                  double common_factor)
+{
+    struct gate_estimate estimate;
+    struct gate_run *run = calloc(runs->n_runs + 1, sizeof *run);
+    for (size_t r = 0; run && r < runs->n_runs; r++) {
+        run[r] = e->count[GATE_CPU][r];
+        run[r].value = row->samples[r] * runs->run[r].period / (run[r].side ? common_factor : 1);
+        run[r].machine = (double)NAN;
+    }
+    bool known = run && gate_estimate(run, runs->n_runs, GATE_DIFFERENCE, 0, &estimate);
+    free(run);
+    return known && estimate.chance < BY_RUNS_ALONE;
+}
+
+static bool counts(const struct gate_evidence *e, const struct runs *runs, const struct comparison *c,
+                   const struct change *x)
+{
+    return x->significant && x->discovery < GATE_CHANCE && agree(e, runs, x->row, c->common_factor);
+}
+
+static double growth_of(const struct comparison *c, const struct change *x)
+{
+    return x->cost_b / c->common_factor - x->cost_a;
+}
+
+static char *readable(const char *name)
+{
+    char text[1024];
+    return strdup(name ? cs_image_short_name(name, text, sizeof text) : "[no symbol]");
+}
+
+/* In its place by growth; the last one leaves where there are too many. */
+static int keep(struct gate *gate, const struct gate_guilty *one)
+{
+    size_t at = gate->n_guilty;
+    gate->n_guilty_all++;
+    while (at && gate->guilty[at - 1].share < one->share)
+        at--;
+    struct gate_guilty more = *one, *last = &gate->guilty[GATE_GUILTY_MAX - 1];
+    if (at == GATE_GUILTY_MAX)
+        return 0;
+    more.function = strdup(one->function);
+    more.image = strdup(one->image ? one->image : "");
+    if (!more.function || !more.image) {
+        free(more.function);
+        free(more.image);
+        return -ENOMEM;
+    }
+    if (gate->n_guilty == GATE_GUILTY_MAX) {
+        free(last->function);
+        free(last->image);
+        free(last->file);
+        gate->n_guilty--;
+    }
+    memmove(&gate->guilty[at + 1], &gate->guilty[at], (gate->n_guilty - at) * sizeof gate->guilty[0]);
+    gate->guilty[at] = more;
+    gate->n_guilty++;
+    return 0;
+}
+
+/* The line of each that grew most; one whose own growth counts goes first. */
+static int find_lines(struct gate *gate, const struct gate_evidence *e, struct cs_error *err)
+{
+    struct runs runs = {.lines_apart = true};
+    struct comparison c = {.least = GATE_IGNORE_BELOW};
+    const char *const store[2] = {gate->base, gate->head};
+    double most[GATE_GUILTY_MAX] = {0};
+    int rc = 0;
+    for (unsigned side = 0; rc == 0 && side < 2; side++)
+        rc = runs_add(&runs, store[side], NULL, e->functions.event, BY_LINE, err);
+    if (rc == 0 && (runs.n_runs != e->functions.n_runs || runs_join_renamed(&runs) < 0 ||
+                    runs_join_lines(&runs) < 0 || runs_compare(&runs, &c) < 0))
+        rc = cs_fail(err, ENOMEM, "out of memory for %zu lines", runs.n_rows);
+    for (size_t i = 0; rc == 0 && i < c.n; i++) {
+        const struct change *x = &c.change[i];
+        if (!x->row->file || !(growth_of(&c, x) > 0))
+            continue;
+        const bool sure = counts(e, &runs, &c, x);
+        char *name = readable(x->row->name);
+        for (size_t g = 0; name && g < gate->n_guilty; g++) {
+            struct gate_guilty *to = &gate->guilty[g];
+            if (strcmp(to->kind, "function") != 0 || strcmp(to->function, name) != 0 ||
+                strcmp(to->image, x->row->image ? x->row->image : "") != 0 || (to->line_sure && !sure) ||
+                (to->line_sure == sure && growth_of(&c, x) <= most[g]))
+                continue;
+            char *file = strdup(x->row->file);
+            if (!file)
+                break;
+            free(to->file);
+            to->file = file;
+            to->line = x->row->line;
+            to->line_sure = sure;
+            most[g] = growth_of(&c, x);
+        }
+        free(name);
+    }
+    free(c.change);
+    runs_fini(&runs);
+    return rc;
+}
+
+/* "work.c:11 (A: 8)" is shown; the head's line is the one in front. */
+int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, double *net, struct cs_error *err)
+{
+    const struct comparison *c = &e->comparison;
+    const double base = cost_of_base(e), seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
+    int rc = 0;
+    *net = 0;
+    for (size_t i = 0; rc == 0 && base > 0 && i < c->n && c->change[i].significant; i++) {
+        const struct change *x = &c->change[i];
+        if (!counts(e, &e->functions, c, x))
+            continue;
+        *net += growth_of(c, x) / base;
+        if (growth_of(c, x) <= 0)
+            continue;
+        char *name = readable(x->row->name);
+        const struct gate_guilty one = {.function = name,
+                                        .image = x->row->image,
+                                        .kind = "function",
+                                        .base = x->cost_a * seconds,
+                                        .head = x->cost_b * seconds,
+                                        .share = 100 * growth_of(c, x) / base,
+                                        .ratio = x->ratio};
+        rc = name ? keep(gate, &one) : -ENOMEM;
+        free(name);
+    }
+    if (rc < 0)
+        return cs_fail(err, ENOMEM, "out of memory for functions");
+    return gate->n_guilty ? find_lines(gate, e, err) : 0;
+}
+
+static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
+{
+    struct gate_estimate estimate;
+    const size_t n = e->functions.n_runs;
+    if (!x->significant || x->others || x->idle || x->discovery >= GATE_CHANCE ||
+        strcmp(x->kind, "run-queue") == 0)
+        return false;
+    struct gate_run *run = calloc(n + 1, sizeof *run);
+    for (size_t r = 0; run && r < n; r++) {
+        run[r] = e->count[GATE_CPU][r];
+        run[r].value = x->by_run.at[r].ns;
+        run[r].machine = (double)NAN;
+    }
+    bool known = run && gate_estimate(run, n, GATE_DIFFERENCE, 0, &estimate);
+    free(run);
+    return known && estimate.chance < BY_RUNS_ALONE;
+}
+
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, double *net, struct cs_error *err)
+{
+    const double base = gate_mean(e->count[GATE_ELAPSED], e->functions.n_runs, 0);
+    *net = 0;
+    for (size_t i = 0; e->waited && base > 0 && i < e->waits.n; i++) {
+        const struct cs_wait_change *x = &e->waits.at[i];
+        if (!wait_counts(e, x))
+            continue;
+        *net += x->difference / base;
+        const struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
+                                        .image = (char *)x->image,
+                                        .kind = x->kind,
+                                        .base = x->side[0].ns * 1e-9,
+                                        .head = x->side[1].ns * 1e-9,
+                                        .share = 100 * x->difference / base,
+                                        .ratio = x->ratio};
+        if (x->difference > 0 && keep(gate, &one) < 0)
+            return cs_fail(err, ENOMEM, "out of memory for waits");
+    }
+    return 0;
+}

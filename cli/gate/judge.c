@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the evidence of two stores to the three measures. */
+#include "cli/gate/evidence.h"
+#include "cli/gate/guilty.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A lower bound of what the kernel takes for one: more of them are a verdict only if that alone is a growth that counts. */
+#define FAULT_NS 500.0
+#define SYSTEM_CALL_NS 100.0
+#define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
+#define MACHINE_ALIKE 0.01
+
+/* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
+static double seconds_a_pair(const struct gate_evidence *e)
+{
+    const size_t n = e->functions.n_runs;
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t r = 0; r < n; r++) {
+        const uint64_t began = e->functions.run[r].began_ms;
+        first = began < first ? began : first;
+        last = began > last ? began : last;
+    }
+    return n > 1 ? 2e-3 * (double)(last - first) / (double)(n - 1) : 0;
+}
+
+static struct gate_check *check_count(struct gate *gate, const struct gate_evidence *e, enum gate_count count,
+                                      const char *name, const char *what, double scale, const char *unit)
+{
+    const struct gate_run *run = e->count[count];
+    const size_t n = e->functions.n_runs;
+    struct gate_check *c = gate_add(gate, name, what, unit);
+    if (!c)
+        return NULL;
+    const double base = gate_mean(run, n, 0);
+    c->base = base * scale;
+    c->head = gate_mean(run, n, 1) * scale;
+    const struct comparison *samples = &e->comparison;
+    const double grain = count == GATE_CPU && e->cpu_is_sampled
+                             ? sqrt(1 / fmax(samples->side[0].total, 1) + 1 / fmax(samples->side[1].total, 1))
+                         : count >= GATE_FAULTS && base > 0 ? 1 / base
+                                                            : 0;
+    c->known = gate_estimate(run, n, GATE_RATIO, grain, &c->estimate);
+    gate_judge(&gate->limits, c, seconds_a_pair(e));
+    if (!c->known)
+        snprintf(c->sentence, sizeof c->sentence,
+                 isnan(base) ? "not counted in these recordings"
+                             : "too few runs: at least three of each are needed");
+    return c;
+}
+
+/* Counts of what costs little: their growth is a verdict only where it must take time. */
+static bool check_cheap(struct gate *gate, const struct gate_evidence *e, enum gate_count count,
+                        const char *name, double each_ns)
+{
+    const size_t n = e->functions.n_runs;
+    const double cpu = gate_mean(e->count[GATE_CPU], n, 0);
+    if (isnan(gate_mean(e->count[count], n, 0)) || isnan(gate_mean(e->count[count], n, 1)))
+        return true;
+    struct gate_check *c = check_count(gate, e, count, name, "per run", 1, "");
+    if (!c)
+        return false;
+    const double takes = (c->head - c->base) * each_ns / cpu;
+    if (c->known && c->verdict != GATE_SAME && !(fabs(takes) > gate->limits.ignore_below / 100)) {
+        char change[32];
+        c->verdict = GATE_SAME;
+        snprintf(c->sentence, sizeof c->sentence, "%s, which is far below %g %% of the CPU time",
+                 gate_percent(c->estimate.change, change), gate->limits.ignore_below);
+    }
+    return true;
+}
+
+static bool check_work(struct gate *gate, const struct gate_evidence *e)
+{
+    struct gate_check *work = check_count(gate, e, GATE_INSTRUCTIONS, "work",
+                                          "instructions in user mode per run", 1, "instructions");
+    if (!work)
+        return false;
+    if (isnan(work->base) || isnan(work->head))
+        snprintf(work->sentence, sizeof work->sentence,
+                 "no instructions were counted: a machine with a PMU would tell");
+    return check_cheap(gate, e, GATE_FAULTS, "page faults", FAULT_NS) &&
+           check_cheap(gate, e, GATE_SYSTEM_CALLS, "system calls", SYSTEM_CALL_NS);
+}
+
+/* Runs that didn't take turns: a change that all functions share may be the machine's. */
+static void doubt_apart(struct gate_check *pace)
+{
+    const struct gate_estimate *s = &pace->estimate;
+    const bool beyond = s->change > FACTOR_OF_MACHINES || s->change < 1 / (1 + FACTOR_OF_MACHINES) - 1;
+    if (!pace->known || s->in_turn || beyond || pace->verdict == GATE_CANT_TELL ||
+        (pace->verdict == GATE_SAME && fabs(s->machine) < MACHINE_ALIKE))
+        return;
+    char change[32];
+    pace->verdict = GATE_CANT_TELL;
+    snprintf(pace->sentence, sizeof pace->sentence,
+             "%s in all, but base and head didn't take turns: the machine may have changed; runs in turn "
+             "would tell",
+             gate_percent(s->change, change));
+}
+
+static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
+{
+    double net;
+    struct gate_check *pace =
+        check_count(gate, e, GATE_CPU, "pace",
+                    e->cpu_is_sampled ? "CPU time per run, by samples" : "CPU time per run", 1e-9, "s");
+    if (!pace)
+        return false;
+    doubt_apart(pace);
+    *rc = gate_guilty_functions(gate, e, &net, err);
+    if (*rc < 0)
+        return true;
+    const double least = gate->limits.ignore_below / 100;
+    if (net > least && pace->verdict != GATE_SLOWER &&
+        (!pace->known || !pace->estimate.in_turn || pace->estimate.high > least)) {
+        char change[2][32];
+        pace->verdict = GATE_SLOWER;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "functions that really changed grew by %s of the CPU time in sum; the total alone (%s) "
+                 "can't tell",
+                 gate_percent(net, change[0]),
+                 pace->known ? gate_percent(pace->estimate.change, change[1]) : "?");
+    }
+    return true;
+}
+
+/* Time of threads that waited for something else than a CPU or work. */
+static double waited_in(const struct gate_evidence *e, size_t run)
+{
+    double sum = 0;
+    for (size_t i = 0; i < e->waits.n; i++)
+        if (!e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
+            sum += e->waits.at[i].by_run.at[run].ns;
+    return sum;
+}
+
+static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
+{
+    const size_t n = e->functions.n_runs;
+    const double elapsed = gate_mean(e->count[GATE_ELAPSED], n, 0);
+    struct gate_check *c =
+        gate_add(gate, "waits",
+                 e->waited ? "threads' waits per run, none for a CPU" : "elapsed time beyond CPU time", "s");
+    struct gate_run *run = calloc(n + 1, sizeof *run);
+    double net = 0;
+    if (!c || !run) {
+        free(run);
+        return false;
+    }
+    for (size_t r = 0; r < n; r++) {
+        run[r] = e->count[GATE_ELAPSED][r];
+        run[r].value = e->waited ? waited_in(e, r) : run[r].value - e->count[GATE_CPU][r].value;
+        run[r].machine = (double)NAN;
+    }
+    c->base = gate_mean(run, n, 0) * 1e-9;
+    c->head = gate_mean(run, n, 1) * 1e-9;
+    for (size_t r = 0; r < n; r++)
+        run[r].value /= elapsed;
+    c->known = gate_estimate(run, n, GATE_DIFFERENCE, 0, &c->estimate);
+    free(run);
+    gate_judge(&gate->limits, c, seconds_a_pair(e));
+    if (c->known && !e->waited && !c->estimate.in_turn) {
+        c->verdict = GATE_CANT_TELL;
+        snprintf(c->sentence, sizeof c->sentence,
+                 "base and head didn't take turns, and other programs' load counts here; record --waits "
+                 "would tell");
+    } else if (!c->known) {
+        snprintf(c->sentence, sizeof c->sentence,
+                 isnan(elapsed) ? "not recorded: record of a command, with --waits, would tell"
+                                : "too few runs: at least three of each are needed");
+    } else if (!e->waited && c->verdict == GATE_CANT_TELL) {
+        strncat(c->sentence, "; so would record --waits", sizeof c->sentence - strlen(c->sentence) - 1);
+    }
+    *rc = gate_guilty_waits(gate, e, &net, err);
+    if (*rc == 0 && net > gate->limits.ignore_below / 100 && c->verdict != GATE_SLOWER) {
+        char change[32];
+        c->verdict = GATE_SLOWER;
+        snprintf(c->sentence, sizeof c->sentence,
+                 "waits that really changed grew by %s of the elapsed time in sum",
+                 gate_percent(net, change));
+    }
+    return true;
+}
+
+static void say_machine(struct gate *gate, const struct gate_evidence *e)
+{
+    const struct gate_check *pace = NULL, *work = NULL;
+    char change[32];
+    for (size_t i = 0; i < gate->n_checks; i++) {
+        pace = strcmp(gate->check[i].name, "pace") == 0 ? &gate->check[i] : pace;
+        work = strcmp(gate->check[i].name, "work") == 0 ? &gate->check[i] : work;
+    }
+    if (!pace || !pace->known)
+        return;
+    if (!isnan(pace->estimate.machine))
+        gate_note(gate, "The machine: a fixed loop of ours took %s in the head's runs%s.",
+                  gate_percent(pace->estimate.machine, change),
+                  pace->estimate.machine_removed ? "; that is taken out of the pace" : "");
+    if (e->comparison.common_factor != 1)
+        gate_note(gate,
+                  "All functions together changed by %s; of single functions' growth that is taken out.",
+                  gate_percent(e->comparison.common_factor - 1, change));
+    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER)
+        gate_note(gate,
+                  "Time changed and work did not: the cause is the layout of code or data, or the memory. "
+                  "Relink with another order of the object files to prove a layout.");
+}
+
+int gate_compare_stores(struct gate *gate, struct cs_error *err)
+{
+    struct gate_evidence e;
+    int rc = gate_evidence_open(&e, (const char *const[]){gate->base, gate->head}, err);
+    if (rc == 0 && (!check_work(gate, &e) || !check_pace(gate, &e, err, &rc) ||
+                    (rc == 0 && !check_waits(gate, &e, err, &rc))))
+        rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
+    if (rc == 0)
+        say_machine(gate, &e);
+    gate_evidence_close(&e);
+    return rc;
+}

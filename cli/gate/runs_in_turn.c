@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Base, head, head, base; then the other way round; and so on until the time is over. Each run is a process of `cyclescope
+ * record`, so that what recording leaves in memory is the same for all. The number of runs depends on the time only, never on
+ * what was measured: a test that stops at the first good result finds one. */
+#include "cli/command/interrupt.h"
+#include "cli/gate/gate.h"
+#include "store/base/clock.h"
+#include "store/base/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCKS_MIN 2
+#define BLOCKS_MAX 1000
+#define RECORD_WORDS 16
+#define LOG "record.log"
+#define SUMMARY "record.json"
+#define WARM_UP "warm-up.store"
+
+/* In the child. */
+static _Noreturn void become(char **argv, const char *log, bool output)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int to = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (nothing >= 0)
+        (void)dup2(nothing, STDIN_FILENO);
+    if (nothing >= 0 && !output)
+        (void)dup2(nothing, STDOUT_FILENO);
+    if (to >= 0 && !output)
+        (void)dup2(to, STDERR_FILENO);
+    execv("/proc/self/exe", argv);
+    _exit(127);
+}
+
+/* What the recording says of its command. */
+static int check_summary(const char *path, const char *log, const char *command, struct cs_error *err)
+{
+    json_t *summary = json_load_file(path, 0, NULL);
+    const json_t *code = json_object_get(summary, "exit_code");
+    const long long exit_code = json_is_integer(code) ? json_integer_value(code) : -1;
+    json_decref(summary);
+    if (exit_code < 0)
+        return cs_fail(err, EIO, "%s can't be recorded; the end of %s has the reason", command, log);
+    if (exit_code != 0)
+        return cs_fail(err, ECANCELED, "%s ended with exit code %lld: a run that fails measures nothing",
+                       command, exit_code);
+    return 0;
+}
+
+static int record_run(const struct gate_turns *t, char **command, const char *store, struct cs_error *err)
+{
+    char log[PATH_MAX], summary[PATH_MAX];
+    size_t words = 0, n = 0;
+    int status = 0;
+    snprintf(log, sizeof log, "%s/" LOG, t->folder);
+    snprintf(summary, sizeof summary, "%s/" SUMMARY, t->folder);
+    while (command[words])
+        words++;
+    const char **argv = calloc(RECORD_WORDS + words + 1, sizeof *argv);
+    if (!argv)
+        return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
+    const char *const ours[] = {"cyclescope", "record", "--no-bursts", "--waits", "--calibrate",
+                                "--store",    store,    "--json-to",   summary};
+    for (; n < sizeof ours / sizeof ours[0]; n++)
+        argv[n] = ours[n];
+    if (t->frequency) {
+        argv[n++] = "--frequency";
+        argv[n++] = t->frequency;
+    }
+    argv[n++] = "--";
+    memcpy(argv + n, command, words * sizeof *argv);
+    (void)unlink(summary);
+    pid_t pid = fork();
+    if (pid == 0)
+        become((char **)argv, log, t->output);
+    int code = errno;
+    free(argv);
+    if (pid < 0)
+        return cs_fail(err, code, "no process for a run: %s", strerror(code));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (interrupt_number())
+        return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
+    return check_summary(summary, log, command[0], err);
+}
+
+int gate_record_in_turn(const struct gate_turns *t, struct cs_error *err)
+{
+    static const unsigned order[2][4] = {{0, 1, 1, 0}, {1, 0, 0, 1}};
+    char **const command[2] = {t->base, t->head};
+    char warm_up[PATH_MAX];
+    struct progress bar;
+    int rc = 0;
+    snprintf(warm_up, sizeof warm_up, "%s/" WARM_UP, t->folder);
+    interrupt_catch(NULL);
+    for (unsigned side = 0; rc == 0 && side < 2; side++)
+        rc = record_run(t, command[side], warm_up, err);
+    const double began = cs_monotonic_seconds();
+    progress_init(&bar, "runs in turn", "s", (uint64_t)ceil(t->seconds));
+    for (unsigned block = 0; rc == 0 && block < BLOCKS_MAX; block++) {
+        const double now = cs_monotonic_seconds() - began;
+        if (block >= BLOCKS_MIN && now + now / block > t->seconds)
+            break;
+        for (unsigned i = 0; rc == 0 && i < 4; i++) {
+            const unsigned side = order[block % 2][i];
+            rc = record_run(t, command[side], t->store[side], err);
+            progress_step(&bar, (uint64_t)(cs_monotonic_seconds() - began));
+        }
+    }
+    progress_fini(&bar);
+    return rc;
+}
