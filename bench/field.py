@@ -7,9 +7,9 @@ from libsampler import CYCLESCOPE, row
 
 BUILD = os.path.realpath(os.environ.get("BUILD", "build"))
 TESTS = ["names.sh", "files.sh", "import_facts.sh"]
-UNIT = {"demangle_test": "names-of-languages", "small_parts_test": "code-lives", "jit_test": "perf-map-without-newline",
-        "decode_unknown_test": "newest-instructions", "observer_lengths_test": "numbers-never-seen",
-        "tags_rename_test": "late-values", "rates_mixed_test": "rates-of-mixed-tags"}
+UNIT = {"image/demangle_test": "names-of-languages", "sampler/dynamic/jit_methods_test": "code-lives", "sampler/dynamic/jit_test": "perf-map-without-newline",
+        "image/isa/decode_unknown_test": "newest-instructions", "observer/log/observer_lengths_test": "numbers-never-seen",
+        "observer/sample/tags_rename_test": "late-values", "observer/sample/rates_mixed_test": "rates-of-mixed-tags"}
 WHOLE = {"observe_log.sh": "values-of-one-name", "observe_company.sh": "who-had-the-cpu"}  # one kind each
 
 kinds = {}

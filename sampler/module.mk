@@ -31,18 +31,18 @@ sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 # stands for.
 burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
 $(LIB): $(call burst_objects,holder/exec_again holder/rights runner/thread)
-$(BUILD)/tests/unit/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
-$(BUILD)/tests/unit/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
-$(BUILD)/tests/unit/burst_kept_pages_test: $(call burst_objects,holder/kept_pages holder/poll_words runner/present_pages)
-$(BUILD)/tests/unit/burst_read_regions_test: $(call burst_objects,holder/read_regions)
-$(BUILD)/tests/unit/burst_same_program_test: $(call burst_objects,holder/same_program)
-$(BUILD)/tests/unit/burst_take_rows_test: $(call burst_objects,holder/take_rows)
-$(BUILD)/tests/unit/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
-$(BUILD)/tests/unit/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
-$(BUILD)/tests/unit/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
+$(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_kept_pages_test: $(call burst_objects,holder/kept_pages holder/poll_words runner/present_pages)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_read_regions_test: $(call burst_objects,holder/read_regions)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_same_program_test: $(call burst_objects,holder/same_program)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_take_rows_test: $(call burst_objects,holder/take_rows)
+$(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
+$(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
+$(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
 
 # The holder that we ship, with a replayer that was taken over; the image that comes first is the one that is linked.
-TAKEN_OVER := $(BUILD)/tests/unit/burst_taken_over
+TAKEN_OVER := $(BUILD)/tests/unit/sampler/burst/burst_taken_over
 $(TAKEN_OVER)_replayer.o: $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. -D_GNU_SOURCE $(BURST_CFLAGS) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
@@ -50,10 +50,10 @@ $(TAKEN_OVER)_runner: $(filter-out %/replayer/replayer.o,$(BURST_OBJECTS)) $(TAK
 	$(call say,LD,$@)$(CC) $(BURST_LDFLAGS) -o $@ $^
 $(TAKEN_OVER)_image.o: sampler/burst/runner_image.c $(TAKEN_OVER)_runner
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -g -DCS_BURST_RUNNER='"$(TAKEN_OVER)_runner"' -c -o $@ $<
-$(BUILD)/tests/unit/burst_victim $(BUILD)/tests/unit/burst_victim_pie: tests/unit/burst_victim.c tests/unit/burst_taken_over.h
+$(BUILD)/tests/unit/sampler/burst/burst_victim $(BUILD)/tests/unit/sampler/burst/burst_victim_pie: tests/unit/sampler/burst/burst_victim.c tests/unit/sampler/burst/burst_taken_over.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) -I. $(WARN) -O2 -ffreestanding -fno-stack-protector -nostdlib $(if $(filter %_pie,$@),-fPIE -static-pie,-fno-pie -static -no-pie) -o $@ $<
-$(TAKEN_OVER)_test $(BUILD)/tests/unit/burst_same_program_test: $(BUILD)/tests/unit/burst_victim $(BUILD)/tests/unit/burst_victim_pie
+$(TAKEN_OVER)_test $(BUILD)/tests/unit/sampler/burst/holder/burst_same_program_test: $(BUILD)/tests/unit/sampler/burst/burst_victim $(BUILD)/tests/unit/sampler/burst/burst_victim_pie
 $(TAKEN_OVER)_test: $(TAKEN_OVER)_image.o
 endif
 

@@ -8,4 +8,4 @@ $(BUILD)/tests/programs/store_filler: $(LIB)
 
 # Failures are injected into what the library calls: see the test.
 STORE_WRAPPED := open read write fsync rename mkdir close malloc calloc realloc strdup opendir readdir flock fstat stat
-$(BUILD)/tests/unit/store_failure_test: LDFLAGS += $(STORE_WRAPPED:%=-Wl,--wrap=%)
+$(BUILD)/tests/unit/store/store_failure_test: LDFLAGS += $(STORE_WRAPPED:%=-Wl,--wrap=%)

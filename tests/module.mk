@@ -1,5 +1,5 @@
 # tests/: unit (cmocka), integration (programs that print "ok"/"not ok", exit 77 = skipped), fuzz targets.
-UNIT_SRC := $(wildcard tests/unit/*_test.c)
+UNIT_SRC := $(sort $(shell find tests/unit -name "*_test.c"))
 UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
 INTEGRATION := $(wildcard tests/integration/*.sh)
 

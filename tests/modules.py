@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks the code against the table of tests/modules.md: every C file lies in a module, includes only what its
-module may include, and is named in the list at the top of its module's header. Prints what is wrong; exit 1 then."""
+module may include, and is named in the list at the top of its module's header. A unit test lies in the folder of a
+module that it tests. Prints what is wrong; exit 1 then."""
 import collections, os, re, subprocess, sys
 
 STEMS_MAX = 35  # of a module: some thirty; a .c and its .h are one
@@ -71,12 +72,42 @@ def without_comments(text):
     return re.sub(r'//[^\n]*', '', re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text))
 
 
+def includes_of(path, seen):
+    """What a test includes, also through what it shares with others."""
+    for include in re.findall(r'^#include "([^"]+)"', open(path).read(), re.M):
+        if include not in seen:
+            seen.add(include)
+            if include.startswith('tests/'):
+                includes_of(include, seen)
+    return seen
+
+
+def unit_tests(files, modules):
+    wrong, of_name = [], {}
+    for f in files:
+        module = os.path.dirname(f)[len('tests/unit/'):]
+        if not f.endswith('_test.c'):
+            if module not in modules and not (f.endswith('.h') and not module):
+                wrong.append(f'{f}: its folder is none of a module in tests/modules.md')
+            continue
+        if module not in modules:
+            wrong.append(f'{f}: a unit test lies in tests/unit/MODULE/, with a module of tests/modules.md')
+        elif not any(os.path.dirname(i) == module for i in includes_of(f, set())):
+            wrong.append(f'{f}: includes no header of {module}/: which module does it test?')
+        if of_name.setdefault(os.path.basename(f), f) != f:
+            wrong.append(f'{f}: its name is that of {of_name[os.path.basename(f)]}')
+    return wrong
+
+
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     modules = modules_of(open('tests/modules.md').read())
     tracked = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.c', '*.h'], capture_output=True, text=True, check=True)
     files = [f for f in tracked.stdout.split() if os.path.isfile(f) and not f.startswith(('tests/', 'bench/', 'docs/', 'scripts/'))]
-    wrong, of_module = [], collections.defaultdict(list)
+    tests = [f for f in tracked.stdout.split() if os.path.isfile(f) and f.startswith('tests/unit/')]
+    wrong, of_module = unit_tests(tests, modules), collections.defaultdict(list)
+    if len(tests) < 100:
+        wrong.append(f'tests/unit: {len(tests)} files: have they moved?')
     tracked = subprocess.run(['git', 'ls-files'], capture_output=True, text=True, check=True)
     wrong += [f'{f}: what is it at the top of the project for?' for f in tracked.stdout.split() if '/' not in f and f not in AT_THE_TOP]
     if len(modules) < 20:

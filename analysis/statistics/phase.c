@@ -72,7 +72,7 @@ static void join_with_next(struct stretches *s, size_t first)
 }
 
 /* Intervals of so few samples look alike or not by chance: they are gathered first, in order; unit: samples;
- * source: trial; shows: tests/run build/tests/unit/phase_test */
+ * source: trial; shows: tests/run build/tests/unit/analysis/statistics/phase_test */
 #ifndef CS_MODEL_PHASE_SAMPLES_MIN
 #define CS_MODEL_PHASE_SAMPLES_MIN 30
 #endif
@@ -100,7 +100,7 @@ static void join_neighbours(struct stretches *s)
 }
 
 /* A change takes one interval, or two where the sampler was late and its samples were spread over both; unit:
- * intervals; source: how samples are collected; shows: tests/run build/tests/unit/phase_test */
+ * intervals; source: how samples are collected; shows: tests/run build/tests/unit/analysis/statistics/phase_test */
 #ifndef CS_MODEL_PHASE_CHANGE_INTERVALS
 #define CS_MODEL_PHASE_CHANGE_INTERVALS 2
 #endif

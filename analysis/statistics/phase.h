@@ -22,7 +22,7 @@ struct cs_phase {
 
 #define CS_PHASE_IDLE (~0u) /* number of a stretch without samples */
 /* Distance from which two stretches are different phases; unit: 1 (share of the samples); source: trial; shows:
- * tests/run build/tests/unit/phase_test */
+ * tests/run build/tests/unit/analysis/statistics/phase_test */
 #ifndef CS_MODEL_PHASE_DISTANCE
 #define CS_MODEL_PHASE_DISTANCE 0.15
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options that several subcommands have, each said once: a name, a letter, a value and a sentence mean the same
- * wherever they stand. A letter that stands here stands for nothing else anywhere; tests/unit/options_test.c checks
+ * wherever they stand. A letter that stands here stands for nothing else anywhere; tests/unit/cli/command/options_test.c checks
  * that of all tables. Sentences are for every subcommand that has the option; what one of them does besides is
  * in its own paragraphs. */
 #ifndef CS_CLI_COMMAND_SHARED_OPTIONS_H

@@ -169,7 +169,7 @@
 #define CS_MODEL_RUNNERS_COUNTED_NS 250000000ULL
 #endif
 /* For how long one whose runner failed isn't tried again, the first time; unit: ns; shows:
- * tests/unit/burst_budget_test.c */
+ * tests/unit/sampler/burst/burst_budget_test.c */
 #ifndef CS_MODEL_FAILED_NS
 #define CS_MODEL_FAILED_NS 1000000000ULL
 #endif

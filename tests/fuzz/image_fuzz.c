@@ -5,6 +5,7 @@
  * Sources: store/[a-z]*.c store/base/[a-z]*.c store/table/[a-z]*.c
  */
 #include "analysis/cfg/cfg.h"
+#include "image/code.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a sample log: the reader gives samples and names, or refuses in a sentence. Checksums are put
  * right first, so that mutated bodies are looked into. With -fsanitize=fuzzer a fuzz target;
- * tests/unit/observer_log_test.c calls it with mutations of a good log.
+ * tests/unit/observer/log/observer_log_test.c calls it with mutations of a good log.
  * Sources: observer/log/log_read.c store/base/error.c */
 #include "observer/log/log.h"
 

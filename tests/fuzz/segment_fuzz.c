@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a segment of signals: every function of the reader, on a file of them. With -fsanitize=fuzzer
- * a fuzz target; tests/unit/signals_reader_test.c calls it with mutations of a good segment.
+ * a fuzz target; tests/unit/signals/reader/signals_reader_test.c calls it with mutations of a good segment.
  * Sources: signals/reader/reader*.c */
 #include "signals/reader/reader.h"
 

@@ -32,4 +32,7 @@ breaks 'a library that prints' store/store.c 'void f(void) { printf("x"); }'
 breaks 'a call that reads by PID' sampler/images/maps.c 'long f(int pid) { return process_vm_readv(pid, 0, 0, 0, 0, 0); }'
 breaks 'a file by PID' exchange/export/pprof.c 'const char *f = "/proc/%d/mem";'
 breaks 'a header of a stranger to libelf' sampler/images/labels.c 'void *f(int fd) { return elf_begin(fd, 0, 0); }'
-echo "ok: each of eight breaks is found"
+breaks 'a unit test of no module' tests/unit/stray_test.c '#include "store/store.h"'
+breaks 'a unit test of another module' tests/unit/store/stray_test.c '#include "dte/dte.h"'
+breaks 'two unit tests of one name' tests/unit/dte/store_test.c '#include "dte/dte.h"'
+echo "ok: each of eleven breaks is found"

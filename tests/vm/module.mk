@@ -12,7 +12,7 @@ riscv64.cc        = $(CLANG) --target=$(riscv64.triplet) --sysroot=$(riscv64.roo
 riscv64.packages := gcc-riscv64-linux-gnu libc6-dev-riscv64-cross clang qemu-system-misc cpio
 
 # Unit tests that say something about another architecture and are quick under emulation.
-VM_UNIT_NAMES := dte spaces output_table store_table store_profile store
+VM_UNIT_NAMES := dte/dte exchange/import/spaces cli/output/output_table store/table/store_table store/store_profile store/store
 
 define vm_rules
 $(1).sysroot := $(BUILD)/$(1)/sysroot

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether the evidence carries a first cause. */
+#include "analysis/culprit/verdict.h"
+#include "tests/unit/analysis/culprit/culprit_stalls.h"
+
+/* Draws bursts, each of the first cause, the second or another one, and counts how often the second leads: so many
+ * bursts as are said to be needed make that one verdict in twenty, and a quarter of them more. */
+static void so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom(void **state)
+{
+    (void)state;
+    static const double shares[][2] = {{0.7, 0.3}, {0.6, 0.25}, {0.5, 0.3}, {0.4, 0.2}};
+    uint64_t random = 88172645463325252ULL;
+    for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+        int needed = (int)cs_culprit_bursts_needed(shares[k][0], shares[k][1]);
+        int wrong = 0, wrong_of_few = 0, rounds = 4000;
+        for (int r = 0; r < rounds; r++)
+            for (int few = 0; few < 2; few++) {
+                int lead = 0, n = few ? (needed + 3) / 4 : needed;
+                for (int b = 0; b < n; b++) {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    random ^= random << 17;
+                    double u = (double)(random >> 11) * 0x1p-53;
+                    lead += u < shares[k][0] ? 1 : u < shares[k][0] + shares[k][1] ? -1 : 0;
+                }
+                *(few ? &wrong_of_few : &wrong) += lead < 0;
+            }
+        assert_true(wrong < rounds * 0.07);
+        assert_true(wrong_of_few > wrong);
+    }
+    assert_true(cs_culprit_bursts_needed(0.95, 0.02) == 2);
+    assert_true(cs_culprit_bursts_needed(0.3, 0.3) >= 100 && cs_culprit_bursts_needed(0.2, 0.3) >= 100);
+}
+
+static struct cs_culprit_verdict of_shares(double port_static, double d_cache, bool generic)
+{
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .generic_core = generic, .summary.total = 100};
+    a.summary.statics[CS_CAUSE_PORT] = port_static;
+    a.summary.share[CS_CAUSE_DCACHE] = d_cache;
+    return cs_culprit_verdict(&a);
+}
+
+static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100, .summary.unexplained = 60};
+    a.summary.share[CS_CAUSE_SPLIT] = 20;
+    struct cs_culprit_verdict v = cs_culprit_verdict(&a);
+    assert_true(v.obscure && v.first == CS_N_CAUSES && v.named == CS_CAUSE_SPLIT);
+    a.summary.share[CS_CAUSE_SPLIT] = 35;
+    assert_false(cs_culprit_verdict(&a).obscure);
+}
+
+static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict(void **state)
+{
+    (void)state;
+    assert_true(of_shares(4, 1, false).slight && !of_shares(6, 1, false).slight);
+    assert_true(of_shares(25, 0, true).sketched);
+    assert_false(of_shares(25, 0, false).sketched); /* llvm-mca spoke */
+    assert_false(of_shares(45, 0, true).sketched);  /* more than that core may be off */
+    assert_false(of_shares(0, 25, true).sketched);  /* seen, not modelled */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
+        cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
+        cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
