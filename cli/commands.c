@@ -12,6 +12,7 @@ extern const struct command command_hist;
 extern const struct command command_timeline;
 extern const struct command command_tags;
 extern const struct command command_prof;
+extern const struct command command_explain;
 extern const struct command command_calc;
 extern const struct command command_list;
 extern const struct command command_callers;
@@ -45,6 +46,7 @@ const struct command *const commands[] = {
     &command_timeline,
     &command_tags,
     &command_prof,
+    &command_explain,
     &command_calc,
     &command_list,
     &command_callers,

@@ -64,6 +64,9 @@ static const struct {
     {"report", "look",
      "cyclescope report\n    all of it as one page, report.html\n"
      "cyclescope report --html - -o STORE\n    to standard output\n"},
+    {"explain", "explain",
+     "cyclescope explain\n    what costs most, why, and what to try\n"
+     "cyclescope explain parse --json\n    one function, for a program\n"},
     {"calc", "explain",
      "cyclescope calc\n    why the hottest function is slow\n"
      "cyclescope calc parse --lines\n    with its source lines\n"},

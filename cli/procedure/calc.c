@@ -2,155 +2,15 @@
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
 #include "cli/command/figures.h"
-#include "cli/command/time_range.h"
 #include "cli/procedure/accesses.h"
-#include "cli/profile/ask_debuginfod.h"
-#include "store/base/cache.h"
-
-#include "cli/profile/annotate.h"
-#include "cli/profile/inlined.h"
+#include "cli/procedure/subject.h"
 #include "cli/profile/more_evidence.h"
-#include "cli/profile/profile.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SCALE_TOLD 3 /* below this factor the uncertain scale of cycles isn't worth a note */
 
-struct subject {
-    struct profile profile;
-    struct profile_rows rows;
-    const struct profile_row *row;
-    struct cs_edge_flow *flow;
-    struct cs_image_code *code;
-    struct cs_culprit_evidence *evidence;
-    struct cs_scheduler *scheduler;
-    struct cs_cycle_account *account;
-    bool opened;
-};
-
-static bool cache_file(char *path, size_t size, const char *image_id)
-{
-    char folder[3800];
-    return cs_cache_folder(folder, sizeof folder) == 0 &&
-           snprintf(path, size, "%s/%s.schedule", folder, image_id) < (int)size;
-}
-
-int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
-                   const char *image_id, struct cs_scheduler **out, struct cs_error *err)
-{
-    char cache[4096];
-    const char *cpu = option(args, "cpu");
-    /* Names of AArch64 cores are the machine's own; of x86-64 code that ran elsewhere none is known. */
-    const char *chosen[2] = {cpu ? cpu : machine->cpu, NULL};
-    const char *const *cpus =
-        cpu || isa != CS_ISA_X86_64 ? chosen : cs_machine_models(machine->vendor, machine->features);
-    bool cached = cache_file(cache, sizeof cache, image_id);
-    int rc = cs_scheduler_open(isa, cpus, cached ? cache : NULL,
-                               !strcmp(isa == CS_ISA_X86_64 && !cpu ? "" : chosen[0], "generic"), out, err);
-    if (rc == 0 && cpu && strcmp(cpu, "generic") && !strstr(cs_scheduler_name(*out), cpu))
-        return cs_fail(err, 22,
-                       "--cpu %s: llvm-mca isn't installed or doesn't know it (llvm-mca -mcpu=help lists; "
-                       "\"generic\" is ours)",
-                       cpu);
-    return rc;
-}
-
-static int open_subject(const struct parsed *args, struct subject *s, struct cs_error *err)
-{
-    const char *name = operand(args, 0);
-    const struct profile_filter filter = {
-        .image = option(args, "image"), .epoch = recording_asked(args), .main_event = option(args, "event")};
-    int rc = profile_open(&s->profile, store_location(args), &filter, err);
-    if (rc)
-        return rc;
-    s->opened = true;
-    rc = profile_needs_code(&s->profile, err);
-    if (rc)
-        return rc;
-    ask_debuginfod(&s->profile);
-    rc = profile_sum(&s->profile, BY_PROCEDURE, &s->rows, err);
-    if (rc)
-        return rc;
-    s->row = find_procedure(&s->rows, name);
-    struct inlined_into into = s->row || !name ? (struct inlined_into){""} : inlined_into(&s->profile, name);
-    if (*into.sentence)
-        return cs_fail(err, ENOENT, "%s", into.sentence);
-    if (!s->row && name)
-        return cs_fail(err, 2,
-                       "no samples in a function \"%s\": cyclescope prof lists those that have some%s", name,
-                       procedure_meant(&s->rows, name).text);
-    if (!s->row)
-        return cs_fail(
-            err, 2, "no samples in any function whose instructions are at hand: there is nothing to explain");
-    const struct cs_store_image *image = &s->row->image->image;
-    rc = cs_image_open(image, s->profile.store, &s->code, err);
-    if (rc)
-        return rc;
-    if (*cs_image_trouble(s->code))
-        return cs_fail(err, 2, "%s", cs_image_trouble(s->code));
-    if (cs_image_isa(s->code) == CS_ISA_NONE && image->kind == CS_IMAGE_JIT)
-        return cs_fail(
-            err, 2,
-            "the recording has no code of %s: let its runtime write a jitdump file (node --perf-prof), and "
-            "record without --no-keep-code",
-            image->path);
-    if (cs_image_isa(s->code) == CS_ISA_NONE)
-        return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
-                       image->path);
-    rc = profile_edge_flow(&s->profile, &s->flow, err);
-    if (rc)
-        return rc;
-    rc = cs_culprit_evidence_open(s->profile.store, s->flow, image->id, option(args, "event"), &s->evidence,
-                                  err);
-    if (rc)
-        return rc;
-    if (!*s->evidence->event && s->rows.total[s->profile.main_event])
-        return cs_fail(err, 2,
-                       "no event of time (cycles or a clock) was recorded, only %s. calc "
-                       "explains time; list and cfg show where those events happened",
-                       s->profile.events[s->profile.main_event].name);
-    rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
-    if (rc)
-        return rc;
-    const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
-    if (!procedure)
-        return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
-    struct cs_cycle_account_count known = {0, 0};
-    const char *counted = option(args, "counted");
-    if (counted) {
-        char *end;
-        known.offset = strtoull(counted, &end, 0);
-        known.executions = *end == '=' ? strtod(end + 1, &end) : -1;
-        if (*end || !(known.executions > 0) || cs_image_procedure_at(s->code, known.offset) != procedure)
-            return cs_fail(err, 22,
-                           "--counted %s: give an address of this function, \"=\", and how often it ran",
-                           counted);
-    }
-    return cs_cycle_account_open(s->code, procedure, s->evidence, s->scheduler, counted ? &known : NULL,
-                                 &s->account, err);
-}
-
-static void close_subject(struct subject *s)
-{
-    cs_cycle_account_close(s->account);
-    cs_scheduler_close(s->scheduler);
-    cs_culprit_evidence_close(s->evidence);
-    if (s->flow)
-        cs_edge_flow_close(s->flow);
-    if (s->code)
-        cs_image_close(s->code);
-    if (s->opened) {
-        profile_rows_fini(&s->rows);
-        profile_close(&s->profile);
-    }
-}
-
-static void print_head(struct output *out, const struct subject *s)
+static void print_head(struct output *out, const struct calc_subject *s)
 {
     const struct cs_cycle_account *a = s->account;
     char name[1024];
@@ -163,7 +23,7 @@ static void print_head(struct output *out, const struct subject *s)
 }
 
 /* What the numbers of the listing mean. */
-static void print_legend(struct output *out, const struct subject *s)
+static void print_legend(struct output *out, const struct calc_subject *s)
 {
     const struct cs_machine *m = &s->evidence->machine;
     const struct cs_cycle_account *a = s->account;
@@ -190,47 +50,36 @@ static void print_legend(struct output *out, const struct subject *s)
                          "instructions with each other, not with a data sheet.");
 }
 
-/* The answer: the cause, how sure it is, and what usually helps; or what is missing. */
-static void print_verdict(struct output *out, const struct subject *s)
+static void print_verdict(struct output *out, const struct calc_subject *s)
 {
-    struct worst_cause worst = worst_cause(s->account);
-    char sentence[1200];
-    const char *advice = cause_advice(&worst, s->account);
-    struct cs_culprit_verdict verdict = procedure_verdict(s->account, s->code);
-    if (!verdict.enough) {
-        double total = (double)s->rows.total[s->profile.main_event];
-        worst = (struct worst_cause){.cause = CS_N_CAUSES};
-        advice = NULL;
-        verdict_sentence(&verdict, s->evidence, total, sentence, sizeof sentence);
-    } else {
-        cause_sentence(&worst, s->code, sentence, sizeof sentence);
-    }
-    output_line(out, "%s.", sentence);
-    output_set(out, "evidence", verdict_json(&verdict));
-    if (verdict.enough && worst.low < 0.7 * worst.share && worst.cause < CS_N_CAUSES)
-        output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst.low,
-                    100 * (worst.high < 1 ? worst.high : 1));
-    double saves = cause_saves(&worst, &s->evidence->machine);
-    if (advice)
-        output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", advice,
-                    100 * saves);
-    output_set(out, "sentence", json_text(sentence));
+    struct calc_answer a;
+    calc_answer(s, &a);
+    const struct worst_cause *worst = &a.worst;
+    output_line(out, "%s.", a.sentence);
+    output_set(out, "evidence", verdict_json(&a.verdict));
+    if (a.verdict.enough && worst->low < 0.7 * worst->share && worst->cause < CS_N_CAUSES)
+        output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst->low,
+                    100 * (worst->high < 1 ? worst->high : 1));
+    if (a.advice)
+        output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
+                    100 * a.saves);
+    output_set(out, "sentence", json_text(a.sentence));
     output_set(out, "worst",
                json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
-                         worst.cause < CS_N_CAUSES ? cs_culprit_cause_names[worst.cause].name : "none",
-                         "responsible", (json_int_t)worst.responsible, "share", 100 * worst.share, "low",
-                         100 * worst.low, "high", 100 * worst.high, "saves", 100 * saves));
-    output_set(out, "advice", advice ? json_string(advice) : json_null());
+                         worst->cause < CS_N_CAUSES ? cs_culprit_cause_names[worst->cause].name : "none",
+                         "responsible", (json_int_t)worst->responsible, "share", 100 * worst->share, "low",
+                         100 * worst->low, "high", 100 * worst->high, "saves", 100 * a.saves));
+    output_set(out, "advice", a.advice ? json_string(a.advice) : json_null());
 }
 
 static int run(const struct parsed *args)
 {
-    struct subject s = {0};
+    struct calc_subject s = {0};
     struct cs_error err = {0};
     if (operand_count(args) > 1)
         return usage_error("give one function, or none for the hottest");
-    if (open_subject(args, &s, &err)) {
-        close_subject(&s);
+    if (calc_subject_open(&s, args, &err)) {
+        calc_subject_close(&s);
         return failed(&err);
     }
     struct output *out = output_open(args);
@@ -263,7 +112,7 @@ static int run(const struct parsed *args)
         output_set(out, "blocks", blocks_json(s.account));
         output_set(out, "instructions", listing_json(s.account, s.code));
     }
-    close_subject(&s);
+    calc_subject_close(&s);
     return output_close(out);
 }
 

@@ -3,6 +3,7 @@
  *
  * Files of this module:
  *   calc             the subcommand calc
+ *   subject          one function with its analysis, and the answer: of calc and explain
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words
  *   summary_compare  such tables of two recordings beside each other

@@ -45,6 +45,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PROFILE_SAMPLES_FEW 100 /* of a procedure: its share is known within a fifth of its value */
+
 struct profile_filter {     /* NULL = all */
     const char *image;      /* path, base name or build-id prefix */
     const char *label;      /* process */

@@ -143,6 +143,14 @@ static json_t *machine_meta(double *age_s)
     return cs_machine_to_json(&machine, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : json_null();
 }
 
+static json_t *arguments_json(char *const *command)
+{
+    json_t *all = json_array();
+    for (; *command; command++)
+        json_array_append_new(all, json_text(*command));
+    return all;
+}
+
 static json_t *epoch_meta(const struct cs_sampler_config *config, double burst_rate_hz)
 {
     struct utsname host;
@@ -168,6 +176,8 @@ static json_t *epoch_meta(const struct cs_sampler_config *config, double burst_r
         json_object_set_new(meta, "burst_rate_hz", json_real(burst_rate_hz));
     json_object_set_new(meta, "machine", machine_meta(&age_s));
     json_object_set_new(meta, "machine_age_s", json_integer((json_int_t)age_s));
+    if (config->command) /* apart, too: for a shell each has to be quoted */
+        json_object_set_new(meta, "arguments", arguments_json(config->command));
     free(command);
     return meta;
 }
@@ -184,10 +194,13 @@ static int begin_epoch(struct recording *r, json_t *meta, struct cs_error *err)
     return rc;
 }
 
-/* How many of each event there were, so that none can be told from not counted. */
+/* How long it took, where it is of few programs; how many of each event there were, so that none can be told from not
+ * counted. */
 static int keep_counts(struct recording *r, struct cs_error *err)
 {
-    int rc = 0;
+    int rc = r->config->target == CS_TARGET_ALL
+                 ? 0
+                 : cs_store_count(r->store, "elapsed_ms", (uint64_t)(r->seconds * 1000), err);
     for (unsigned e = 0; rc >= 0 && e < cs_sampler_events(r->sampler); e++) {
         char ran[80], counted[80];
         uint64_t n;

@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #define PROCEDURES_SHOWN 3
-#define BURSTS_FEW 20   /* below, calc rarely has what a cause needs: bench/run calc-default */
-#define CHAINS_FEW 90   /* per cent complete; below, totals miss a part that a reader must know of */
-#define SAMPLES_FEW 100 /* of the hottest procedure: its share is known within a fifth of its value */
+#define BURSTS_FEW 20 /* below, calc rarely has what a cause needs: bench/run calc-default */
+#define CHAINS_FEW 90 /* per cent complete; below, totals miss a part that a reader must know of */
 
 /* " at 1000 Hz", or ", one each 2 ms" where a period was asked for. */
 static const char *rate_text(const struct recorded *r, double rate_hz, char text[64])
@@ -156,7 +155,7 @@ static void say_hottest(const struct recorded *r, const struct profile *p, const
     const struct profile_row *row = &rows->row[0];
     double share = (double)row->samples[p->main_event] / total;
     bool timed = ran > 0 && r->seconds >= 0.05;
-    if (total >= SAMPLES_FEW)
+    if (total >= PROFILE_SAMPLES_FEW)
         snprintf(within, sizeof within, " ± %.1f", 100 * sqrt(share * (1 - share) / total));
     if (timed)
         snprintf(lead, sizeof lead, "CPU time %s s of %s s elapsed", figures(ran, 3, text[0]),
@@ -221,7 +220,7 @@ static void say_evidence(const struct recorded *r, const struct profile *p, cons
                  plural((double)s.bursts));
     if (budget)
         rate_text(r, sampled->rate_hz, at);
-    if (hottest < SAMPLES_FEW)
+    if (hottest < PROFILE_SAMPLES_FEW)
         report_line(stderr,
                     "Only %llu sample%s of the hottest function%s: shares are uncertain. Run longer, or %s.",
                     (unsigned long long)hottest, plural((double)hottest), at,

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One document about the hottest function, or about the wait that comes before it: a claim and all that speaks for it.
+ *
+ * Files of this module:
+ *   explain         the subcommand explain: which of the two it is about
+ *   explain_code    from calc's answer
+ *   explain_wait    from the first row of waits
+ *   explain_parts   what both have: evidence, source, the command that verifies a change
+ *   explain_output  the document as text and as JSON
+ *   wait_line       the line where threads waited
+ *
+ * Text and JSON are written from one struct explanation. Where the evidence doesn't carry a claim there is none: then
+ * `missing` says what to do, and nothing is ruled out. */
+#ifndef CS_CLI_EXPLAIN_EXPLAIN_H
+#define CS_CLI_EXPLAIN_EXPLAIN_H
+
+#include "analysis/waits/wait_groups.h"
+#include "cli/output/output.h"
+#include "cli/procedure/subject.h"
+
+/* Of the document's schema (docs/json.md): a member that goes, or means something else, makes it one more. */
+#define EXPLAIN_VERSION 1
+
+#define EXPLAIN_EVIDENCE_MAX 16
+#define EXPLAIN_CONTEXT 3 /* lines of source before the line and after it */
+
+enum explain_about { EXPLAIN_NOTHING, EXPLAIN_CODE, EXPLAIN_WAIT };
+
+struct explain_evidence {
+    const char *what;        /* "share of samples" */
+    double value, low, high; /* NAN: not known; low and high: bounds, or twice the standard error away */
+    const char *unit;        /* "%", "s"; "" = a count */
+    char text[400];          /* instead of a number; "" = none */
+};
+
+struct explain_ruled_out {
+    const char *cause, *words;
+    double most; /* percent */
+};
+
+struct explain_gain { /* percent; NAN: not known */
+    double likely, low, high;
+};
+
+struct explanation {
+    enum explain_about about;
+    char claim[1600];   /* one sentence without its full stop; "" = none */
+    char missing[1600]; /* why there is none, and what to do */
+    char function[1024];
+    char image[4096];          /* path; "" = none */
+    char cause[64], words[64]; /* of the cause or the kind of wait; "" = none */
+    uint64_t address;          /* of the instruction; 0: none */
+    char file[1024];           /* "": not known */
+    unsigned line;
+    struct explain_evidence evidence[EXPLAIN_EVIDENCE_MAX];
+    size_t n_evidence;
+    struct explain_ruled_out ruled_out[CS_N_CAUSES];
+    size_t n_ruled_out;
+    const char *advice; /* NULL: none */
+    struct explain_gain of_function, of_program;
+    char *verify; /* a command; NULL: none that can be pasted */
+};
+
+void explanation_init(struct explanation *e);
+void explanation_fini(struct explanation *e);
+
+/* Each is dropped beyond EXPLAIN_EVIDENCE_MAX. */
+void explain_number(struct explanation *e, const char *what, double value, double low, double high,
+                    const char *unit);
+void explain_text(struct explanation *e, const char *what, const char *text);
+/* "cyclescope record ... && cyclescope diff ...": the recorded command's arguments, each as a shell takes it for one word,
+ * or a word in their place. */
+void explain_verify(struct explanation *e, const struct parsed *args, struct cs_store *store, bool waits);
+/* An option of one of these commands as a shell takes it: " --store DIR" where it was given, else "". NULL: it can't be
+ * pasted. The caller frees it. */
+char *explain_store_word(const struct parsed *args);
+
+/* Of an opened subject. */
+void explain_code(struct explanation *e, const struct parsed *args, const struct calc_subject *subject);
+/* Of one row of waits. */
+void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
+                  const struct cs_wait_groups *waits, const struct cs_wait_group *group);
+/* The line of the group's function where its threads waited longest. False: it isn't known. */
+bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const struct cs_wait_group *group,
+               struct explanation *e);
+
+/* Writes it to `out`. */
+void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The claim is the sentence that `record` begins with where threads waited longer than they ran; figures are those of
+ * waits. */
+#include "cli/command/figures.h"
+#include "cli/explain/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RULED_OUT_BELOW 0.01 /* of all threads' time */
+
+static const char *advice_of(const char *kind)
+{
+    static const struct {
+        const char *kind, *advice;
+    } table[] = {
+        {"mutex",
+         "less work with the lock held (see \"who meanwhile was\"), or a lock for each part of the data"},
+        {"lock",
+         "less work with the lock held (see \"who meanwhile was\"), or a lock for each part of the data"},
+        {"pi-mutex", "less work with the lock held (see \"who meanwhile was\")"},
+        {"monitor",
+         "less work in the synchronized block (see \"who meanwhile was\"), or one for each part of the data"},
+        {"rwlock", "less work with the lock held, or readers that need no lock"},
+        {"file-lock", "a lock on a part of the file, held for less time"},
+        {"dead-lock", "one order in which all threads take these locks"},
+        {"condition", "an earlier signal: what its sender did meanwhile is in \"who meanwhile was\""},
+        {"semaphore", "an earlier post: what its sender did meanwhile is in \"who meanwhile was\""},
+        {"barrier", "equal work for all threads between two barriers"},
+        {"sleep", "a wait for the event itself, or a shorter sleep"},
+        {"run-queue", "no more busy threads than CPUs, or fewer other programs on these CPUs"},
+        {"throttled", "a larger CPU quota of the cgroup, or fewer threads that use it up at once"},
+        {"file", "fewer and larger requests, data that is read ahead, or fewer calls of fsync"},
+        {"pipe", "a faster stage at the other end: see \"who meanwhile was\""},
+        {"socket", "several requests before the first reply is read, or a faster peer"},
+        {"resolver", "names that are looked up once and kept"},
+        {"child", "a shorter child process: its own rows say where its time goes"},
+        {"join", "a shorter thread: its own rows say where its time goes"},
+        {"page-fault", "memory that is reused, or populated ahead"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(kind, table[i].kind) == 0)
+            return table[i].advice;
+    return NULL;
+}
+
+static double percent(const struct cs_wait_groups *w, uint64_t ns)
+{
+    return w->all_ns ? fmin(100.0 * (double)ns / (double)w->all_ns, 100) : (double)NAN;
+}
+
+/* The totals are exact, so that what they lack didn't happen. */
+static void rule_out(struct explanation *e, const struct cs_wait_groups *w, const char *kind)
+{
+    static const struct {
+        const char *what, *words;
+    } totals[] = {{"run-queue", "waiting for a CPU"},
+                  {"stolen", "time stolen by the hypervisor or interrupts"},
+                  {"page-fault", "page faults"},
+                  {"throttled", "the cgroup's CPU quota"}};
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+        uint64_t ns = 0;
+        for (size_t k = 0; k < w->n_totals; k++)
+            ns += strcmp(w->totals[k].what, totals[i].what) == 0 ? w->totals[k].ns : 0;
+        if (strcmp(kind, totals[i].what) != 0 && (double)ns < RULED_OUT_BELOW * (double)w->all_ns)
+            e->ruled_out[e->n_ruled_out++] =
+                (struct explain_ruled_out){totals[i].what, totals[i].words, percent(w, ns)};
+    }
+}
+
+static void add_top(struct explanation *e, const char *what, const struct cs_wait_top *top)
+{
+    char text[600];
+    cs_wait_top_text(top, text, sizeof text);
+    if (top->text && *text)
+        explain_text(e, what, text);
+}
+
+void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
+                  const struct cs_wait_groups *w, const struct cs_wait_group *g)
+{
+    char what[160], meanwhile[600];
+    const uint64_t ns = cs_wait_what_text(w, g, what, sizeof what);
+    const bool first = g == cs_wait_first(w);
+    e->about = EXPLAIN_WAIT;
+    snprintf(e->cause, sizeof e->cause, "%s", g->kind);
+    snprintf(e->words, sizeof e->words, "%s", g->kind);
+    e->advice = advice_of(g->kind);
+    snprintf(e->function, sizeof e->function, "%s", cs_wait_where(g));
+    if (g->function && g->function->image)
+        snprintf(e->image, sizeof e->image, "%s", g->function->image->path);
+    if (first)
+        cs_wait_first_text(w, g, e->claim, sizeof e->claim);
+    else
+        snprintf(e->claim, sizeof e->claim, "threads waited %s s for %s", figure((double)ns * 1e-9, 3).text,
+                 what);
+    explain_number(e, "this wait", (double)ns * 1e-9, NAN, NAN, "s");
+    explain_number(e, "this wait, of all threads' time", percent(w, ns), NAN, NAN, "%");
+    explain_number(e, "all threads on a CPU", (double)w->on_ns * 1e-9, NAN, NAN, "s");
+    explain_number(e, "all threads' time", (double)w->all_ns * 1e-9, NAN, NAN, "s");
+    explain_number(e, "waits", (double)g->count, NAN, NAN, "");
+    explain_number(e, "median wait", cs_wait_median_ns(g) * 1e-6, NAN, NAN, "ms");
+    explain_number(e, "longest wait", (double)g->longest_ns * 1e-6, NAN, NAN, "ms");
+    explain_text(e, "is", cs_wait_reading_name(g->reading));
+    add_top(e, "thread", &g->thread);
+    add_top(e, "object", &g->object);
+    add_top(e, "ended by", &g->waker);
+    cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
+    if (g->blame.text)
+        explain_text(e, "who meanwhile was", meanwhile);
+    rule_out(e, w, g->kind);
+    e->of_program.low = 0; /* another wait may take its place */
+    e->of_program.high = percent(w, ns);
+    (void)wait_line(store, w, g, e);
+    explain_verify(e, args, store, true);
+}

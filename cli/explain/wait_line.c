@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups of waits know functions. The recorded call chains have addresses: of the chains that belong to a group, the
+ * address within its function under which threads waited longest. */
+#include "cli/explain/explain.h"
+#include "image/code.h"
+#include "store/base/array.h"
+#include "store/catalog.h"
+#include "store/table/wait_schemas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 16
+
+struct chain { /* of the group */
+    uint64_t key, ns;
+};
+
+struct call { /* within its function */
+    uint64_t offset, ns;
+};
+
+struct finding {
+    const struct cs_wait_groups *waits;
+    const struct cs_wait_group *group;
+    CS_ARRAY(struct chain) chains;
+    CS_ARRAY(struct call) calls;
+};
+
+static bool is_of_group(const struct finding *f, struct cs_table *table, const uint64_t *row)
+{
+    const struct cs_calls *waits = &f->waits->waits;
+    const uint64_t context = row[CS_WAITS_CONTEXT];
+    const char *kind = cs_wait_kind(waits, cs_table_string(table, row[CS_WAITS_REASON]), context,
+                                    cs_table_string(table, row[CS_WAITS_OBJECT]));
+    return cs_wait_place(waits, cs_calls_node(waits, context), NULL) == f->group->function &&
+           strcmp(kind, f->group->kind) == 0;
+}
+
+static int take_chains(struct finding *f, struct cs_store *store)
+{
+    const struct cs_query query = {.kind = CS_KIND_WAITS, .event = CS_WAITS_EVENT};
+    const struct cs_catalog *catalog;
+    const struct cs_store_profile_ref *ref;
+    struct cs_error ignored = {0};
+    int rc = cs_store_catalog(store, &catalog, &ignored);
+    for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
+        struct cs_table *table = NULL;
+        rc = cs_store_load(ref, &table, &ignored);
+        for (size_t i = 0; rc == 0 && i < cs_table_rows(table); i++) {
+            const uint64_t *row = cs_table_row(table, i);
+            struct chain *chain = is_of_group(f, table, row) ? cs_array_add(&f->chains) : NULL;
+            if (chain)
+                *chain = (struct chain){row[CS_WAITS_CONTEXT], row[CS_WAITS_NS]};
+        }
+        cs_table_close(table);
+    }
+    return rc;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct chain *a = left, *b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* One for each key. */
+static void join_chains(struct finding *f)
+{
+    size_t kept = 0;
+    if (f->chains.n)
+        qsort(f->chains.at, f->chains.n, sizeof *f->chains.at, by_key);
+    for (size_t i = 0; i < f->chains.n; i++)
+        if (kept && f->chains.at[kept - 1].key == f->chains.at[i].key)
+            f->chains.at[kept - 1].ns += f->chains.at[i].ns;
+        else
+            f->chains.at[kept++] = f->chains.at[i];
+    f->chains.n = kept;
+}
+
+static void add_call(struct finding *f, uint64_t offset, uint64_t ns)
+{
+    for (size_t i = 0; i < f->calls.n; i++)
+        if (f->calls.at[i].offset == offset) {
+            f->calls.at[i].ns += ns;
+            return;
+        }
+    struct call *call = cs_array_add(&f->calls);
+    if (call)
+        *call = (struct call){offset, ns};
+}
+
+/* The function's frame at `offset`, where it may have been inlined; the line of a call in it, if it called. */
+static bool frame_within(struct cs_image_code *code, const struct cs_call_function *function, uint64_t offset,
+                         struct cs_image_frame *found)
+{
+    struct cs_image_frame frames[FRAMES_MAX];
+    char brief[512];
+    const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
+    const unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(cs_image_short_name(frames[i].function, brief, sizeof brief), function->brief) == 0) {
+            *found = frames[i];
+            return true;
+        }
+    if (n && p && p->start == function->start)
+        *found = frames[n - 1];
+    return n && p && p->start == function->start;
+}
+
+/* The innermost frame of the group's function on the chain that ends at `node`. */
+static void take_node(struct finding *f, const struct cs_contexts *tree, uint32_t node,
+                      struct cs_image_code *code, uint64_t ns)
+{
+    const struct cs_call_function *function = f->group->function;
+    struct cs_image_frame frame;
+    for (; node; node = cs_contexts_at(tree, node)->parent) {
+        const struct cs_context *c = cs_contexts_at(tree, node);
+        if (strcmp(cs_contexts_image_id(tree, c->image), function->image->id) == 0 &&
+            frame_within(code, function, c->offset, &frame)) {
+            add_call(f, c->offset, ns);
+            return;
+        }
+    }
+}
+
+bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const struct cs_wait_group *group,
+               struct explanation *e)
+{
+    struct finding f = {.waits = waits, .group = group};
+    const struct cs_calls_wanted wanted = {.event = CS_WAITS_EVENT};
+    struct cs_contexts *tree = NULL;
+    struct cs_image_code *code = NULL;
+    struct cs_error ignored = {0};
+    struct cs_image_frame frame;
+    const struct call *most = NULL;
+    if (!group->function || !group->function->image || group->function->image->kind == CS_IMAGE_KERNEL ||
+        cs_calls_contexts(store, &wanted, &tree, &ignored) < 0 || !tree)
+        return false;
+    if (take_chains(&f, store) == 0 && cs_image_open(group->function->image, store, &code, &ignored) == 0) {
+        join_chains(&f);
+        for (uint32_t i = 1; i < cs_contexts_count(tree); i++) {
+            const struct chain key = {.key = cs_contexts_at(tree, i)->key},
+                               *chain = f.chains.n
+                                            ? bsearch(&key, f.chains.at, f.chains.n, sizeof key, by_key)
+                                            : NULL;
+            if (chain)
+                take_node(&f, tree, i, code, chain->ns);
+        }
+    }
+    for (size_t i = 0; i < f.calls.n; i++)
+        if (!most || f.calls.at[i].ns > most->ns)
+            most = &f.calls.at[i];
+    const bool found = most && frame_within(code, group->function, most->offset, &frame) && frame.line;
+    if (found) {
+        e->address = most->offset;
+        e->line = frame.line;
+        snprintf(e->file, sizeof e->file, "%s", frame.file);
+    }
+    cs_image_close(code);
+    cs_contexts_close(tree);
+    cs_array_free(&f.chains);
+    cs_array_free(&f.calls);
+    return found;
+}
