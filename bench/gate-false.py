@@ -4,7 +4,7 @@
 again, or the program with a function in front that nobody calls. Runs are recorded in turn, each in a store of its own. A comparison
 takes eight pairs of neighbours at random. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
 what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. GATE_PROGRAMS, GATE_COMPARISONS."""
-import json, os, random, shutil, subprocess, sys, tempfile
+import concurrent.futures, json, os, random, shutil, subprocess, sys, tempfile
 
 from lib_gate import TOOL, UNRELATED, command, gate, link, programs
 
@@ -28,30 +28,46 @@ for name in programs(N):
             pools[name, kind].append(stores)
 
 
+def link_once(src, dst):
+    if not os.path.exists(dst):
+        os.link(src, dst)
+
+
 def gather(stores, to):
-    shutil.rmtree(to, ignore_errors=True)
     os.makedirs(to)
     for store in stores:
         for entry in os.listdir(store):
-            if os.path.isdir(f"{store}/{entry}") and not entry.startswith(".") or not os.path.exists(f"{to}/{entry}"):
-                subprocess.run(["cp", "-al", f"{store}/{entry}", f"{to}/{entry}"], check=True)
+            if os.path.isdir(f"{store}/{entry}"):
+                shutil.copytree(f"{store}/{entry}", f"{to}/{entry}", copy_function=link_once, dirs_exist_ok=True)
+            else:
+                link_once(f"{store}/{entry}", f"{to}/{entry}")
     return to
 
 
-counts, slower, seen = {}, {}, []
+def compare(chosen):
+    number, pairs = chosen
+    at = f"{place}/compared.{number}"
+    code, said = gate("--base", gather([p[0] for p in pairs], f"{at}/A"), "--head", gather([p[1] for p in pairs], f"{at}/B"))
+    shutil.rmtree(at)
+    return code, said
+
+
+counts, slower, seen, chosen = {}, {}, [], []
 for i in range(COMPARISONS):
-    (name, kind), pool = list(pools.items())[i % len(pools)]
-    pairs = [p if kind != "same" or random.random() < 0.5 else p[::-1] for p in random.sample(pool, COMPARED)]
-    code, said = gate("--base", gather([p[0] for p in pairs], f"{place}/A"), "--head", gather([p[1] for p in pairs], f"{place}/B"))
+    key = list(pools)[i % len(pools)]
+    chosen.append((key, [p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in random.sample(pools[key], COMPARED)]))
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    said_all = list(pool.map(compare, enumerate(pairs for _, pairs in chosen)))
+for ((name, kind), _), (code, said) in zip(chosen, said_all):
     counts.setdefault(kind, [0, 0, 0])[code] += 1
     check = {c["check"]: c for c in said["checks"]}
     assert check["pace"]["in_turn"], said
     if check["pace"]["visible_percent"] is not None:
         seen.append(check["pace"]["visible_percent"])
     if code == 1:
-        why = [c["check"] for c in said["checks"] if c["verdict"] == "slower"]
-        slower[f"{name} {kind}: {', '.join(why)}"] = slower.get(f"{name} {kind}: {', '.join(why)}", 0) + 1
-        print(said["sentence"], [c["sentence"] for c in said["checks"]], file=sys.stderr)
+        why = f'{name} {kind}: {", ".join(c["check"] for c in said["checks"] if c["verdict"] == "slower")}'
+        slower[why] = slower.get(why, 0) + 1
+        print(said["sentence"], [c["sentence"] for c in said["checks"]], said["guilty"][:2], file=sys.stderr)
 shutil.rmtree(place)
 value = sum(c[1] for c in counts.values())
 print(json.dumps({"name": "gate-false", "value": round(1000 * value / COMPARISONS, 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,

@@ -11,7 +11,8 @@
 
 #define COLUMNS 3
 #define RUNS_MIN 3
-#define PAIRS_FOR_ORDER 4 /* from which on a column leaves two degrees of freedom */
+#define PAIRS_MIN                                                                                            \
+    6 /* fewer leave so few degrees of freedom that Welch's test finds more, though drift stays in */
 #define PAIRS_FOR_MACHINE 8
 #define MACHINE_EXPLAINS 0.01 /* chance: below, the loop's column stays */
 #define TOO_FEW_OF_TEN 1.28   /* standard deviations: nine of ten are found */
@@ -126,8 +127,7 @@ static bool fit_pairs(const struct pair *pair, size_t n, const unsigned *used, u
 static bool estimate_in_turn(const struct pair *pair, size_t n, bool machine, struct gate_estimate *out)
 {
     struct fit fit, with;
-    const unsigned order = n >= PAIRS_FOR_ORDER;
-    if (!(order && fit_pairs(pair, n, (const unsigned[]){0, 1}, 2, &fit)) &&
+    if (!fit_pairs(pair, n, (const unsigned[]){0, 1}, 2, &fit) &&
         !fit_pairs(pair, n, (const unsigned[]){0}, 1, &fit))
         return false;
     if (machine && n >= PAIRS_FOR_MACHINE && fit_pairs(pair, n, (const unsigned[]){0, 1, 2}, 3, &with) &&
@@ -191,11 +191,9 @@ bool gate_estimate(const struct gate_run *run, size_t n, enum gate_scale scale, 
         qsort(sorted, kept, sizeof *sorted, by_time);
         const struct moments m[2] = {moments_of(sorted, kept, 0, false), moments_of(sorted, kept, 1, false)};
         out->in_turn = pair_up(sorted, kept, pair, &machine);
-        known = out->in_turn && estimate_in_turn(pair, kept / 2, machine, out);
-        if (!known && !out->in_turn) {
+        known = true;
+        if (!out->in_turn || kept / 2 < PAIRS_MIN || !estimate_in_turn(pair, kept / 2, machine, out))
             estimate_apart(m, out);
-            known = true;
-        }
         out->machine = expm1(moments_of(sorted, kept, 1, true).mean - moments_of(sorted, kept, 0, true).mean);
     }
     free(sorted);

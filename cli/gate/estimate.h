@@ -3,7 +3,7 @@
  *
  * Runs that took turns are compared in pairs of neighbours, by least squares over the pairs' differences. Which of a pair came
  * first is a column, so that a drift of the machine goes out. What the machine did meanwhile (the calibration loop) is
- * another one, where it explains the differences. Other runs are compared by Welch's test. */
+ * another one, where it explains the differences. Other runs, and fewer than six pairs, are compared by Welch's test. */
 #ifndef CS_CLI_GATE_ESTIMATE_H
 #define CS_CLI_GATE_ESTIMATE_H
 
