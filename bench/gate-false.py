@@ -3,8 +3,9 @@
 """Of 1,000 comparisons of a program with its equal, how many `gate` calls slower. Equal is the same file, the same objects linked
 again, or the program with a function in front that nobody calls. Runs are recorded in turn, each in a store of its own. A comparison
 takes eight pairs of neighbours at random. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
-what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. GATE_PROGRAMS, GATE_COMPARISONS."""
-import concurrent.futures, json, os, random, shutil, subprocess, sys, tempfile
+what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. GATE_PROGRAMS, GATE_COMPARISONS. GATE_POOL: a
+folder that keeps the runs, and has them the next time. GATE_MINUTES: comparisons end after as long, and those made count."""
+import concurrent.futures, json, os, random, shutil, subprocess, sys, tempfile, time
 
 from lib_gate import TOOL, UNRELATED, command, gate, link, programs
 
@@ -12,7 +13,7 @@ quick = "--quick" in sys.argv
 PAIRS, COMPARED, N, COMPARISONS = (int(os.environ.get(k, v)) for k, v in (
     ("GATE_PAIRS", 12 if quick else 24), ("GATE_COMPARED", 8), ("GATE_PROGRAMS", 2 if quick else 4), ("GATE_COMPARISONS", 30 if quick else 1000)))
 random.seed(1)
-place = tempfile.mkdtemp()
+place = os.environ.get("GATE_POOL") or tempfile.mkdtemp()
 kinds = {"same": None, "rebuilt": "static int nothing;\n", "unrelated": UNRELATED}
 pools = {}
 for name in programs(N):
@@ -23,6 +24,8 @@ for name in programs(N):
         for pair in range(PAIRS):
             stores = [f"{place}/{name}.{kind}.{pair}.{side}" for side in "bh"]
             for side in ((0, 1), (1, 0))[pair % 2]:
+                if os.path.exists(stores[side]):
+                    continue
                 subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             pools[name, kind].append(stores)
@@ -46,19 +49,25 @@ def gather(stores, to):
 
 def compare(chosen):
     number, pairs = chosen
+    if time.monotonic() > ends:
+        return None, None
     at = f"{place}/compared.{number}"
     code, said = gate("--base", gather([p[0] for p in pairs], f"{at}/A"), "--head", gather([p[1] for p in pairs], f"{at}/B"))
     shutil.rmtree(at)
     return code, said
 
 
-counts, slower, seen, chosen = {}, {}, [], []
+counts, slower, seen, chosen, compared = {}, {}, [], [], 0
 for i in range(COMPARISONS):
     key = list(pools)[i % len(pools)]
     chosen.append((key, [p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in random.sample(pools[key], COMPARED)]))
+ends = time.monotonic() + 60 * float(os.environ.get("GATE_MINUTES", "1e6"))
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     said_all = list(pool.map(compare, enumerate(pairs for _, pairs in chosen)))
 for ((name, kind), _), (code, said) in zip(chosen, said_all):
+    if code is None:
+        continue
+    compared += 1
     counts.setdefault(kind, [0, 0, 0])[code] += 1
     check = {c["check"]: c for c in said["checks"]}
     assert check["pace"]["in_turn"], said
@@ -68,9 +77,10 @@ for ((name, kind), _), (code, said) in zip(chosen, said_all):
         why = f'{name} {kind}: {", ".join(c["check"] for c in said["checks"] if c["verdict"] == "slower")}'
         slower[why] = slower.get(why, 0) + 1
         print(said["sentence"], [c["sentence"] for c in said["checks"]], said["guilty"][:2], file=sys.stderr)
-shutil.rmtree(place)
+if not os.environ.get("GATE_POOL"):
+    shutil.rmtree(place)
 value = sum(c[1] for c in counts.values())
-print(json.dumps({"name": "gate-false", "value": round(1000 * value / COMPARISONS, 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
-                  "noise": round(1000 * max(value, 1) ** 0.5 / COMPARISONS, 2),
-                  "detail": {"comparisons": COMPARISONS, "same_slower_cant_tell": counts, "slower": slower, "programs": sorted({n for n, _ in pools}),
+print(json.dumps({"name": "gate-false", "value": round(1000 * value / compared, 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
+                  "noise": round(1000 * max(value, 1) ** 0.5 / compared, 2),
+                  "detail": {"comparisons": compared, "same_slower_cant_tell": counts, "slower": slower, "programs": sorted({n for n, _ in pools}),
                              "pairs_recorded_each": PAIRS, "pairs_compared": COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))
