@@ -33,6 +33,7 @@ extern const struct command command_store;
 extern const struct command command_import;
 extern const struct command command_export;
 extern const struct command command_fleet;
+extern const struct command command_mcp;
 extern const struct command command_gate;
 
 /* One a line, so that branches merge. */
@@ -68,5 +69,6 @@ const struct command *const commands[] = {
     &command_import,
     &command_export,
     &command_fleet,
+    &command_mcp,
     NULL,
 };

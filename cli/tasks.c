@@ -99,6 +99,8 @@ static const struct {
      "cyclescope export -f llvm --image program --to program.afdo\n    for clang -fprofile-sample-use\n"},
     {"fleet", "exchange",
      "cyclescope fleet prof --server http://server:8123/profiles\n    where the time of many machines goes\n"},
+    {"mcp", "exchange",
+     "cyclescope mcp --store ~/profiles --allow /usr/local/bin/server\n    for an agent: reports, and recordings of one program\n"},
     {"store", "keep",
      "cyclescope store ls\n    what is in the store\n"
      "cyclescope store verify\n    every file, to its last byte\n"
