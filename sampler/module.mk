@@ -40,6 +40,11 @@ $(BUILD)/tests/unit/sampler/burst/holder/burst_take_rows_test: $(call burst_obje
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
+$(BUILD)/tests/unit/sampler/burst/replayer/translator/translate_test: $(BUILD)/tests/unit/sampler/burst/replayer/translator/forms.o \
+  $(addprefix $(BUILD)/sampler/burst/replayer/translator/,translate.o block_code.o blocks.o instruction.o register_slots.o signal_entry.o)
+$(BUILD)/tests/unit/sampler/burst/replayer/translator/forms.o: $(BUILD)/%.o: %.S
+	@mkdir -p $(@D)
+	$(call say,AS,$<)$(CC) -c -o $@ $<
 
 # The holder that we ship, with a replayer that was taken over; the image that comes first is the one that is linked.
 TAKEN_OVER := $(BUILD)/tests/unit/sampler/burst/burst_taken_over
