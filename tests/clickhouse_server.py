@@ -44,7 +44,7 @@ class Server:
                 if self.ask("SELECT 1") == "1\n":
                     return
             except (OSError, urllib.error.URLError):
-                time.sleep(0.05)
+                time.sleep(0.05)  # sleeps: between two looks
         raise RuntimeError("clickhouse-server did not answer in time")
 
     def ask(self, sql, database="default"):

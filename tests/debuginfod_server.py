@@ -13,7 +13,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         with open(log, "a") as out:
             print(manner, build_id, kind, file=out)
         if manner == "silent":
-            time.sleep(600)
+            time.sleep(600)  # sleeps: it never answers
         path = f"{folder}/{build_id}.{kind}" if manner == "good" else "/bin/true"
         if not os.path.exists(path):
             return self.send_error(404)

@@ -60,11 +60,11 @@ def one_host(number, place, url, done):
     for turn in range(ROUNDS):
         grow = ["random", str(number * 100 + turn), "25"] if turn % 2 == 0 else ["count", "30"]
         filler = subprocess.Popen([FILLER, store, *grow], stdout=subprocess.DEVNULL)
-        time.sleep(rng.random() * 0.2)
+        time.sleep(rng.random() * 0.2)  # sleeps: killed at any moment
         if os.path.isdir(store):  # beside the growing store: one that is killed wherever it is just then, one that isn't
             killed = subprocess.Popen([TOOL, "export", "--store", store, "--to", "clickhouse", "--host", host, url],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(rng.random() * 0.3)
+            time.sleep(rng.random() * 0.3)  # sleeps: killed at any moment
             killed.kill()
             killed.wait()
             export(store, host, url, "--retry", "120")
@@ -88,9 +88,9 @@ def the_fleet(server, place):
         t.start()
     for part in (HOSTS * ROUNDS // 5, HOSTS * ROUNDS // 2):
         while len(done) < part and any(t.is_alive() for t in threads):
-            time.sleep(0.01)
+            time.sleep(0.01)  # sleeps: between two looks
         server.kill()
-        time.sleep(0.3)
+        time.sleep(0.3)  # sleeps: nobody answers for a while
         server.start()
     for t in threads:
         t.join()
@@ -166,7 +166,7 @@ def daemon_sends(server, place):
         end = time.time() + 60
         batches = lambda: int(server.ask("SELECT count() FROM batches WHERE host NOT IN (SELECT host FROM batches WHERE host LIKE 'host%' OR host = 'bounded')", "fleet"))
         while batches() < 3 and time.time() < end:
-            time.sleep(0.2)
+            time.sleep(0.2)  # sleeps: between two looks
         check("batches that the daemon sent", batches() >= 3, True)
         status = json.loads(subprocess.run([TOOL, "daemon", "status", "--json", "--socket", control], stdout=subprocess.PIPE).stdout)
         check("exports that the daemon tells of", (status["exports"] > 0, status["export_failures"]), (True, 0))

@@ -34,7 +34,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         requests.append({"path": self.path, "headers": dict(self.headers), "body": body, "at": time.monotonic()})
         status, headers, answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if status == "slow":
-            time.sleep(30)
+            time.sleep(30)  # sleeps: a slow answer
             return
         self.send_response(status)
         for name, value in headers.items():
@@ -172,7 +172,7 @@ with tempfile.TemporaryDirectory() as work:
         requests.clear()
         end = time.monotonic() + 60
         while len(requests) < 2 and time.monotonic() < end:
-            time.sleep(0.2)
+            time.sleep(0.2)  # sleeps: between two looks
         subprocess.run([TOOL, "daemon", "stop", "--socket", control], stdout=subprocess.DEVNULL)
         check("the daemon sends epochs", (len(requests) >= 2, {r["path"] for r in requests}), (True, {"/v1development/profiles"}))
         if len(requests) < 2:

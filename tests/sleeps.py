@@ -6,7 +6,7 @@ Not looked at: programs that are observed (tests/programs, tests/hostile), whose
 import os, re, subprocess, sys
 
 # A program that sleeps is no wait of the test: "sleep 30 &", "-- sleep 1", "exec sleep 5" in what is recorded.
-SHELL = re.compile(r'(?:^|[;&|({"\'`]|\b(?:do|then|else))\s*sleep\s+["$.\d][^;&|)}\n]*(?:$|[;|)}]|&&|#)')
+SHELL = re.compile(r'(?:^|[;&|({`]|\b(?:do|then|else))\s*sleep\s+["$.\d][^;&|)}\n]*(?:$|[;|)}]|&&|#)')
 CALL = re.compile(r'(?<!\w)(?:time\.sleep|u?sleep|(?:clock_)?nanosleep)\(')
 FOLDERS = ('tests/integration/', 'tests/unit/', 'tests/real/')
 

@@ -44,7 +44,7 @@ feature() { # NAME RUNNER...
     command) "$@" "$work/cyclescope" record --json --no-bursts --no-paths -o "$store" -- "$work/sampler_target" spin 0.5 ;;
     process)
         # one of the same user, so that only the profiler's rights are asked
-        "$@" sh -c '"$0/sampler_target" spin 3 >/dev/null 2>&1 & p=$!; sleep 0.2; "$0/cyclescope" record --json --no-bursts --no-paths --seconds 1 -o "$1" -p $p; rc=$?; kill $p; exit $rc' "$work" "$store" ;;
+        "$@" sh -c '"$0/sampler_target" spin 3 >/dev/null 2>&1 & p=$!; while grep -qsx sh "/proc/$p/comm"; do :; done; "$0/cyclescope" record --json --no-bursts --no-paths --seconds 1 -o "$1" -p $p; rc=$?; kill $p; exit $rc' "$work" "$store" ;;
     other)
         "$work/sampler_target" spin 4 >/dev/null 2>&1 &
         spin=$!

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Bursts of real programs: branches equal single-stepping; nobody notices; profilers and targets die at any moment.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 driver=$BUILD/tests/programs/burst_driver
@@ -100,7 +101,7 @@ target=$!
 for _ in 1 2 3 4 5 6; do
     "$CYCLESCOPE" record --burst-rate 500 -o "$work/store" -p $target >/dev/null 2>&1 &
     profiler=$!
-    sleep 0.$((RANDOM % 5 + 4))
+    sleep 0.$((RANDOM % 5 + 4)) # sleeps: killed at any moment
     kill -9 $profiler
     wait $profiler 2>/dev/null
 done
@@ -112,20 +113,13 @@ for i in 1 2 3; do
     timeout -s INT 20 "$CYCLESCOPE" record -v --burst-rate 500 -o "$work/store" -- sh -c "lua5.4 -e 'local t = os.clock() while os.clock() < t + 0.4 do end'; echo \$\$ >$work/pid; exec lua5.4 -e 'while true do end'" >/dev/null 2>"$work/err" &
     profiler=$!
     rm -f "$work/pid"
-    for _ in $(seq 100); do
-        [ -s "$work/pid" ] && break
-        sleep 0.1
-    done
-    sleep 0.$((i * 2))
+    until_true test -s "$work/pid"
+    sleep 0.$((i * 2)) # sleeps: killed at any moment
     kill -9 "$(cat "$work/pid")" || not_ok "the target was not there: $(cat "$work/err")"
     wait $profiler # with the target's own end: 137
     [ $? -eq 137 ] || not_ok "record failed after its target was killed: $(cat "$work/err")"
 done
-sleep 0.2
-for pid in /proc/[0-9]*; do
-    if [ "$(cat "$pid/comm" 2>/dev/null)" = cyclescope-burs ] && [ "$(awk '{print $4}' "$pid/stat")" = 1 ]; then
-        not_ok "a runner was left: $pid"
-    fi
-done
+none_left() { ! pgrep -P 1 -x cyclescope-burs >"$work/left"; }
+until_true -t 2 none_left || not_ok "a runner was left: $(cat "$work/left")"
 [ $bad = 0 ] && echo ok
 exit $bad

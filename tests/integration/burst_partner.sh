@@ -4,6 +4,7 @@
 # becomes such a program (tests/hostile/burst_partner.c), and nothing of it, pages, registers or vectors, reaches who repeats
 # the old memory's code. Before this was mended each of these leaked.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root: programs of other users, and with rights"; exit 77; }
 for tool in setpriv python3; do
     command -v $tool >/dev/null || { echo "needs $tool"; exit 77; }
@@ -32,10 +33,10 @@ for kind in group capability dropping; do
             name=$kind-$how-$by
             "${somebody[@]}" "$work/attacker" $how $by $delay $seconds "$work/$kind" $kind >"$work/out" 2>&1 &
             target=$!
-            sleep 0.1
+            until_true has_run $target 1
             timeout 20 "$CYCLESCOPE" record -v --no-chains --burst-rate 300 --seconds 2.4 -o "$work/store" -p $target >/dev/null 2>"$work/err"
             wait $target 2>/dev/null
-            for ((i = 0; i < 40; i++)); do grep -qE '^(kept|leaked)' "$work/out" && break; sleep 0.1; done
+            until_true -t 4 has_line '^(kept|leaked)' "$work/out"
             grep -q '^victim' "$work/out" || not_ok "$name: there was no victim: $(cat "$work/out")"
             # Those before the exec; 300 a second, as far as the machine lets them.
             [ "$(sed -n 's/,//g; s/^\([0-9]*\) bursts.*/\1/p' "$work/err")" -ge 3 ] || not_ok "$name: too few bursts: $(cat "$work/err")"

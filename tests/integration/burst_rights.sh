@@ -3,6 +3,7 @@
 # Programs with fewer rights than the profiler are followed by bursts, and who repeats their code has the program's user, or
 # nobody; a program that changes its user is followed on by one that has the new one.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root: a process of another user"; exit 77; }
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
@@ -24,21 +25,23 @@ users() {
 watch() { # pid file: writes down whom it sees while the recorder lives
     while kill -0 "$1" 2>/dev/null; do
         users "$1" >>"$2"
-        sleep 0.05
+        sleep 0.05 # sleeps: between two looks
     done
 }
+
+spins_or_ended() { has_run $target || has_ended $target; }
 
 # 1. By PID.
 for fewer in "${other[*]}" "setpriv --bounding-set=-sys_admin --inh-caps=-all" "unshare --user --map-root-user"; do
     $fewer lua5.4 -e "$spin" 2>"$work/why" &
     target=$!
-    sleep 0.3
-    kill -0 $target 2>/dev/null || { echo "not possible here: $fewer: $(cat "$work/why")"; continue; }
+    until_true spins_or_ended
+    has_run $target || { echo "not possible here: $fewer: $(cat "$work/why")"; continue; }
     : >"$work/seen"
     timeout 60 "$CYCLESCOPE" record -v --burst-rate 300 --seconds 2 -o "$work/store" -p $target >/dev/null 2>"$work/err" &
     recorder=$!
-    sleep 0.1
-    watch "$(pgrep -P $recorder -x cyclescope || echo $recorder)" "$work/seen"
+    until_true -t 5 pgrep -P $recorder -x cyclescope >"$work/recorder"
+    watch "$(cat "$work/recorder")" "$work/seen"
     wait $recorder || not_ok "$fewer: exit $?: $(cat "$work/err")"
     kill $target
     wait $target 2>/dev/null

@@ -3,6 +3,7 @@
 # Runners of bursts are bounded: they end with their programs, so many live at once and no more, status tells what they take, and
 # a thread of a real-time policy is left alone.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 socket=$work/control daemon=
 trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
@@ -17,10 +18,6 @@ echo "$spin" >"$work/spin.lua"
 status() { "$CYCLESCOPE" daemon status --json --socket "$socket" | tr ',{}' '\n\n\n' | sed -n "s/^ *\"$1\": *\"*\([0-9.]*\).*/\1/p"; }
 runners() { pgrep -P "$daemon" -x cyclescope-burs; }
 live() { runners | while read -r pid; do grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null || echo "$pid"; done | grep -c .; }
-waits_until() { # within 10 s
-    local end=$((SECONDS + 10))
-    until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.05; done
-}
 none() { [ "$(live)" = 0 ]; }
 # Of programs that have ended. Whose a runner is is told by the map that it has open.
 left() {
@@ -50,8 +47,8 @@ for ((i = 0; i < programs; i++)); do
     [ "$n" -le $highest ] || highest=$n
     seen=$((seen + n))
 done
-sleep 0.05
-[ "$(left)" = 0 ] || not_ok "$(left) runners are left of programs that have ended"
+none_left() { [ "$(left)" = 0 ]; }
+until_true -t 2 none_left || not_ok "$(left) runners are left of programs that have ended"
 [ $highest -le $most ] || not_ok "$highest runners at once of programs one after the other"
 
 # 2. Thirty at once: no more than may be, and what they take is what status says.
@@ -61,12 +58,12 @@ for ((i = 0; i < 30; i++)); do
     spinning+=($!)
 done
 some() { [ "$(live)" -ge 3 ]; }
-waits_until some || not_ok "only $(live) runners for 30 busy programs"
+until_true -t 10 some || not_ok "only $(live) runners for 30 busy programs"
 highest=0
 for ((i = 0; i < 40; i++)); do
     n=$(live)
     [ "$n" -le $highest ] || highest=$n
-    sleep 0.1
+    sleep 0.1 # sleeps: between two looks
 done
 [ $highest -le $most ] || not_ok "$highest runners at once"
 figures=$(python3 - "$CYCLESCOPE" "$socket" "$daemon" 2>&1 <<'PY'
@@ -103,9 +100,9 @@ case $figures in "status says"*) ;; *) not_ok "what runners take: $figures" ;; e
 echo "at most $highest runners at once; $figures"
 kill "${spinning[@]}"
 wait "${spinning[@]}" 2>/dev/null
-waits_until none_left || not_ok "$(left) runners are left of 30 programs"
+until_true -t 10 none_left || not_ok "$(left) runners are left of 30 programs"
 counts() { [ "$(status burst_runners)" = "$(live)" ]; }
-waits_until counts || not_ok "status counts $(status burst_runners) runners, there are $(live)"
+until_true -t 10 counts || not_ok "status counts $(status burst_runners) runners, there are $(live)"
 
 # 3. Who has a real-time policy is left alone.
 if command -v chrt >/dev/null && chrt -r 1 true 2>/dev/null; then
@@ -117,6 +114,6 @@ else
     echo "no real-time policy is allowed here"
 fi
 "$CYCLESCOPE" daemon stop --socket "$socket" >/dev/null 2>&1
-waits_until none || not_ok "$(live) runners are left of the daemon"
+until_true -t 10 none || not_ok "$(live) runners are left of the daemon"
 [ $bad = 0 ] && echo ok
 exit $bad

@@ -3,6 +3,7 @@
 # A program that takes over the process that repeats its instructions gains nothing. That it does take it over is seen by that
 # process's death: the system call that it tries is one that isn't allowed. (Where rights were kept it would have made a file.)
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root: a program of another user"; exit 77; }
 for tool in nm objdump setpriv; do
     command -v $tool >/dev/null || { echo "needs $tool"; exit 77; }
@@ -63,20 +64,18 @@ attack() { # name user command...
     rm -f "$work/layout"
     "$@" "$work/hostile" 8 "$work/roots/$name" "$work/layout" >"$work/$name.out" 2>&1 &
     target=$!
-    sleep 0.2
+    until_true has_run $target
     "$CYCLESCOPE" record -v --burst-rate 300 -o "$work/$name.store" -p $target >/dev/null 2>"$work/$name.err" &
     recorder=$!
-    for ((i = 0; i < 60; i++)); do
-        replayer=$(replayer_of $recorder) && [ -n "$replayer" ] && break
-        sleep 0.05
-    done
+    has_replayer() { replayer=$(replayer_of $recorder) && [ -n "$replayer" ]; }
+    until_true -t 3 has_replayer
     if [ -z "$replayer" ]; then
         not_ok "$name: no bursts: $(cat "$work/$name.err")"
         kill $target
         wait
         return
     fi
-    sleep 1 # bursts as of any program
+    sleep 1 # sleeps: bursts as of any program
     look_at "$replayer" "$user"
     at=$(sed -n 's/^\([0-9a-f]*\)-[0-9a-f]* r-xs .*memfd:code.*/\1/p' "/proc/$replayer/maps")
     [ -n "$at" ] || not_ok "$name: its code isn't found"

@@ -4,6 +4,7 @@
 # and the share that reaches the beginning, of what is hard: threads, signal handlers, exceptions, dlopen, a deleted binary, another
 # root, and Debian's own stripped programs.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" = 0 ] || { echo "unwinding in the kernel needs root"; exit 77; }
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
@@ -194,7 +195,7 @@ mkdir -p "$work/root/bin"
 cp "$work/gone" "$work/root/bin/elsewhere"
 "$work/gone" & gone=$!
 chroot "$work/root" /bin/elsewhere & elsewhere=$!
-sleep 0.2
+until_true has_run $gone && until_true has_run $elsewhere
 rm "$work/gone"
 for which in gone elsewhere; do
     "$CYCLESCOPE" record -F 2000 --no-bursts --driver bpf --json -t 1 -o "$work/store-$which" -p "${!which}" >"$work/said" 2>&1 || fail "$which: $(cat "$work/said")"

@@ -53,7 +53,7 @@ mkfifo "$work/go"
 exec 4>"$work/go"
 perf record -q -B -N -e page-faults:u -c 1 --call-graph dwarf,8192 -m 16M -o "$work/perf.data" -p $fault >"$work/perf.said" 2>&1 & perf=$!
 "$CYCLESCOPE" record --no-bursts --driver bpf -e page-faults --period 1 -o "$work/store" -p $fault >"$work/said" 2>&1 & ours=$!
-sleep 4 # time to attach and to make the tables, some 0.2 s where nobody else works
+sleep 4 # sleeps: time to attach and to make the tables, some 0.2 s where nobody else works
 echo >&4
 exec 4>&-
 wait $fault $ours $perf

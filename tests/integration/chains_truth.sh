@@ -4,6 +4,7 @@
 # stripped, static; Python; Lua; the compiler; Rust where rustc is. At least 99.9 % of the frames are equal, 99 % of the chains
 # reach the beginning.
 set -eu
+. "$(dirname "$0")/../until.sh"
 cd "$(dirname "$0")/../.."
 compare=$(realpath "${BUILD:-build}/tests/programs/chain_compare")
 scratch=$(mktemp -d)
@@ -17,7 +18,7 @@ judge() { # name, command...
     shift
     "$@" >/dev/null 2>&1 &
     target=$!
-    sleep 0.4
+    until_true has_run $target 30
     if ! line=$("$compare" $target 60 4 2>&1 | tail -n 1) || [[ $line != chains\ [1-9]* ]]; then
         [[ $line == *"not permitted"* ]] && { echo "threads can't be stopped here"; exit 77; }
         echo "not ok: $name: $line"
@@ -103,7 +104,7 @@ END
 # libdwfl finds nothing without the header: ours alone must reach the beginning
 "$scratch/nohdr" &
 target=$!
-sleep 0.2
+until_true has_run $target
 line=$("$compare" $target 60 4 | tail -n 1)
 kill $target; wait $target 2>/dev/null || true; target=
 if [[ $line =~ chains\ ([0-9]+),\ complete\ ([0-9]+) ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]; then

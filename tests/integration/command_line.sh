@@ -118,7 +118,7 @@ zpty -r shell answer '*ready*'
 for typed in 'cyclescope docto' 'cyclescope prof --cs' 'cyclescope list --store store gamm' 'cyclescope store veri' 'cyclescope export --format speeds'; do
     zpty -w -n shell "$typed"$'\t'
     zpty -w -n shell $'\C-x\C-x'
-    sleep 1.5
+    sleep 1.5 # sleeps: nothing tells when a shell has completed nothing
     zpty -w -n shell $'\C-a: \C-e done\C-m'
     zpty -r shell answer '*done*'
     print -r -- "$answer"

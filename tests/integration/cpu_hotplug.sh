@@ -3,6 +3,7 @@
 # CPUs that come online later are sampled, and those that went and came back between two looks: by both drivers, by the
 # daemon, and by a recording of one command. It takes a CPU offline, so it runs where CS_HOTPLUG=1 says that it may.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ -n "${CS_HOTPLUG:-}" ] || { echo "takes a CPU offline: set CS_HOTPLUG=1 where that harms nobody"; exit 77; }
 switch=$(ls -v /sys/devices/system/cpu/cpu*/online 2>/dev/null | tail -n 1)
 [ -w "${switch:-/nowhere}" ] && [ "$(cat "$switch")" = 1 ] || { echo "no CPU here can be taken offline"; exit 77; }
@@ -30,10 +31,10 @@ for driver in bpf ring; do
     "$CYCLESCOPE" record -a --no-bursts --driver $driver -F $hz -o "$work/$driver" >"$work/$driver.out" 2>&1 &
     recorders+=($!)
 done
-"$CYCLESCOPE" record --burst-rate 200 -F $hz -o "$work/command" -- bash -c "until [ -e '$work/go' ]; do sleep 0.05; done; taskset -c $cpu '$work/below'" >"$work/command.out" 2>&1 &
+"$CYCLESCOPE" record --burst-rate 200 -F $hz -o "$work/command" -- bash -c "until_true test -e '$work/go'; taskset -c $cpu '$work/below'" >"$work/command.out" 2>&1 &
 recorders+=($!)
 d start -o "$work/daemon" -F $hz --bursts on >"$work/daemon.out" 2>&1 || { cat "$work/daemon.out"; not_ok "no daemon"; }
-sleep 1.5
+sleep 1.5 # sleeps: nothing tells when recorders sample all that they may
 echo 1 >"$switch"
 touch "$work/go"
 taskset -c "$cpu" "$work/came"

@@ -2,6 +2,7 @@
 # The daemon from start to stop, and what it does when the disk is full, read-only, or the store is removed, when it
 # is killed, told to read its configuration again, and when the wall clock steps back.
 set -eu
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
 if [ -z "${IN_NAMESPACE:-}" ]; then # mounts stay our own
     unshare -m true 2>/dev/null && IN_NAMESPACE=1 exec unshare -m "$0" "$@"
@@ -25,10 +26,8 @@ d() {
 }
 status() { d status --json | python3 -c 'import json,sys; s=json.load(sys.stdin); print(eval(sys.argv[1], dict(s)))' "$1"; }
 stored() { "$CYCLESCOPE" store ls "$1" --json | python3 -c 'import json,sys; print(sum(p["sum"] for p in json.load(sys.stdin)["profiles"] if p["kind"] in ("points", "stacks")))'; }
-until_true() { # EXPRESSION of status, at most 20 s
-    for ((i = 0; i < 200; i++)); do [ "$(status "$1")" != True ] || return 0; sleep 0.1; done
-    fail "never became true: $1; $(d status)"
-}
+is() { [ "$(status "$1")" = True ]; }
+until_is() { until_true -t 20 is "$1" || fail "never became true: $1; $(d status)"; } # EXPRESSION of status
 counter() { python3 - "$1" "$2" <<'P'
 import os, sys
 sys.path.insert(0, os.path.join(os.environ["TESTS"]))
@@ -51,14 +50,14 @@ d start -o "$s" -F 500 --merge-interval 1h
 d start -o "$s" 2>"$place/words" && fail "two daemons on one socket"
 grep -q "runs already" "$place/words" || fail "the second start said: $(cat "$place/words")"
 [ "$(stat -c %a "$place/run/control")" = 600 ] && [ "$(stat -c %a "$place/run")" = 700 ] || fail "the socket is open to others"
-until_true 'samples > 200'
+until_is 'samples > 200'
 [ "$(status interval_ms)" -eq 60000 ] || fail "by default intervals of $(status interval_ms) ms"
 [ "$(status 'merged == 0 and merges == 0')" = True ] || fail "merged before it was due"
 d flush >/dev/null
 [ "$(status 'merged > 0 and merges == 1')" = True ] || fail "flush did not merge"
 d epoch >/dev/null
 samples=$(status samples)
-until_true "samples > $samples + 100"
+until_is "samples > $samples + 100"
 [ "$(status "memory_bytes < ${bound}e6 and memory_peak_bytes < ${bound}e6")" = True ] || fail "over $bound MB: $(d status)"
 d stop >/dev/null
 "$CYCLESCOPE" store verify "$s"
@@ -73,10 +72,10 @@ echo "ordinary life: $samples samples delivered, all of them stored"
 s=$place/killed
 for ((k = 0; k < ${CS_KILLS:-5}; k++)); do
     d start -o "$s" -F 1000 --merge-interval 100ms >/dev/null
-    sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
+    sleep "0.$((RANDOM % 9))$((RANDOM % 10))" # sleeps: killed at any moment
     pid=$(status pid)
     kill -9 "$pid"
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+    until_true has_ended "$pid"
     "$CYCLESCOPE" store verify "$s" >/dev/null || fail "damage after a kill"
 done
 echo "killed ${CS_KILLS:-5} times: the store is whole, $(stored "$s") samples in it"
@@ -84,16 +83,16 @@ echo "killed ${CS_KILLS:-5} times: the store is whole, $(stored "$s") samples in
 # --- kept from the CPU while tens of thousands of notices come: what runs on is placed afterwards ---
 s=$place/stopped
 d start -o "$s" -F 500 >/dev/null
-until_true 'samples > 100'
+until_is 'samples > 100'
 daemon=$(status pid)
 kill -STOP "$daemon"
 "$BUILD/tests/programs/sampler_target" forks 25000
 "$BUILD/tests/programs/sampler_target" spin 60 & burners="$burners $!"
 spinner=$!
-sleep 0.3
+until_true has_run $spinner 25
 kill -CONT "$daemon"
 samples=$(status samples)
-until_true "samples > $samples + 1000"
+until_is "samples > $samples + 1000"
 kill $spinner
 d stop >/dev/null
 n=$("$CYCLESCOPE" prof --store "$s" --top 0 --json | python3 -c '
@@ -107,7 +106,7 @@ echo "stopped for a while: $n samples of what ran on, $(counter "$s" unknown) un
 s=$place/removed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 1h\nlog = %s\n' "$s" "$place/log" >"$place/conf"
 d start --config "$place/conf" >/dev/null
-until_true 'samples > 200'
+until_is 'samples > 200'
 rm -rf "$s"
 d flush >/dev/null || fail "flush after the store was removed"
 [ "$(stored "$s")" -gt 100 ] || fail "samples were lost with the store"
@@ -116,10 +115,10 @@ sed -i "s/1h/300ms/" "$place/conf"
 mv "$place/log" "$place/log.1"
 kill -HUP "$(status pid)"
 # When a signal is taken is the daemon's affair: the log tells it.
-said() { for ((i = 0; i < 300; i++)); do grep -qs "$1" "$place/log" && return; sleep 0.1; done; return 1; }
+said() { until_true -t 30 has_line "$1" "$place/log"; }
 said "read again" || fail "the log was not opened anew"
 merges=$(status merges)
-until_true "merges > $merges + 2"
+until_is "merges > $merges + 2"
 echo "nonsense" >>"$place/conf"
 kill -HUP "$(status pid)"
 said "was not changed.*line 5" || fail "a wrong configuration was not reported"
@@ -131,22 +130,19 @@ mkdir "$place/small"
 if mount -t tmpfs -o size=8m none "$place/small" 2>/dev/null; then
     s=$place/small/store
     d start -o "$s" -F 500 --merge-interval 200ms --remarks "$place/full.log" >/dev/null
-    until_true 'merged > 0'
+    until_is 'merged > 0'
     cat /dev/zero >"$place/small/filler" 2>/dev/null || true
-    until_true 'merge_failures > 1 and pending > 0'
+    until_is 'merge_failures > 1 and pending > 0'
     "$CYCLESCOPE" store verify "$s" || fail "damage on a full disk"
     grep -q "No space left" "$place/full.log" || fail "not a word about the full disk: $(cat "$place/full.log")"
     rm "$place/small/filler"
-    until_true 'pending < 500 and merges > 3 and last_merge_age_s < 1.5'
-    for ((i = 0; i < 50; i++)); do # busy while a merge writes
-        mount -o remount,ro "$place/small" 2>/dev/null && break
-        sleep 0.05
-    done
+    until_is 'pending < 500 and merges > 3 and last_merge_age_s < 1.5'
+    until_true -t 5 mount -o remount,ro "$place/small" 2>/dev/null || true # busy while a merge writes
     failures=$(status merge_failures)
-    until_true "merge_failures > $failures and pending > 0"
+    until_is "merge_failures > $failures and pending > 0"
     grep -q "Read-only" "$place/full.log" || fail "not a word about the read-only directory"
     mount -o remount,rw "$place/small"
-    until_true 'last_merge_age_s < 1'
+    until_is 'last_merge_age_s < 1'
     lost=$(status lost)
     d stop >/dev/null
     "$CYCLESCOPE" store verify "$s"
@@ -185,17 +181,17 @@ s=$place/owed
 printf 'store = %s\nfrequency = 500\nmerge-interval = 200ms\nlog = %s\n' "$s" "$place/owed.log" >"$place/owed.conf"
 first=${CS_SANITIZED:+$(gcc -print-file-name=libasan.so) } # it wants to come before any other
 LD_PRELOAD=$first$place/counters.so d start --config "$place/owed.conf" >/dev/null
-until_true 'merges > 0'
+until_is 'merges > 0'
 touch "$place/no-counters"
 failures=$(status merge_failures)
-until_true "merge_failures > $failures"
+until_is "merge_failures > $failures"
 sed -i "s/frequency = 500/frequency = 400/" "$place/owed.conf"
 kill -HUP "$(status pid)"
-until_true 'sessions == 2'
+until_is 'sessions == 2'
 [ "$(counter "$s" samples)" -lt "$(stored "$s")" ] || fail "the counters could be written: this test tests nothing"
 rm "$place/no-counters"
 merges=$(status merges)
-until_true "merges > $merges + 1"
+until_is "merges > $merges + 1"
 d stop >/dev/null
 "$CYCLESCOPE" store verify "$s"
 [ "$(counter "$s" samples)" -eq "$(stored "$s")" ] || fail "counted $(counter "$s" samples), stored $(stored "$s")"
@@ -213,10 +209,10 @@ C
 gcc -shared -fPIC -O1 "-DSWITCH=\"$place/back\"" -o "$place/clock.so" "$place/clock.c"
 s=$place/clock
 LD_PRELOAD=$first$place/clock.so d start -o "$s" -F 500 --merge-interval 200ms --intervals 1s --keep-age 1h >/dev/null
-until_true 'merges > 1'
+until_is 'merges > 1'
 touch "$place/back"
 merges=$(status merges)
-until_true "merges > $merges + 3"
+until_is "merges > $merges + 3"
 d epoch >/dev/null
 d stop >/dev/null
 "$CYCLESCOPE" store verify "$s"

@@ -24,9 +24,9 @@ round() { # NAME SETTING...
     pid=$(daemon status --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["pid"])')
     "$work/program" &
     spins=$!
-    sleep 2
+    sleep 2 # sleeps: the daemon looks at it once and again
     rm "$work/program"
-    sleep 1
+    sleep 1 # sleeps: and samples what is gone
     daemon flush >/dev/null || fail "flush"
     kill $spins
     peak=$(awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$pid/status")

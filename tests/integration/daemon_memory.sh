@@ -2,6 +2,7 @@
 # The daemon's bound of memory counts what is its own: not the libraries that it shares with others, nor cached tables, which a new
 # session would map again (and again). What is its own stays below the bound, whatever a program names.
 set -eu
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
 [ -z "${CS_SANITIZED:-}" ] || { echo "a sanitizer's memory is the daemon's own"; exit 77; }
 work=$(mktemp -d)
@@ -17,10 +18,8 @@ d() { "$CYCLESCOPE" daemon "$@" --socket "$work/run/control"; }
 status() { d status --json | sed -n 's/^.*"'"$1"'": *\([0-9.]*\).*$/\1/p'; }
 
 d start -o "$work/store" -F 500 --memory 25M --remarks "$work/log"
-for _ in $(seq 40); do # looked at once a second
-    [ "$(status uptime_s | cut -d. -f1)" -lt 6 ] || break
-    sleep 0.5
-done
+six_seconds_old() { [ "$(status uptime_s | cut -d. -f1)" -ge 6 ]; } # looked at once a second
+until_true -t 20 six_seconds_old
 [ "$(status memory_bytes)" -gt 25000000 ] || { echo "with all libraries it has less than 25 MB here"; exit 77; }
 [ "$(status sessions)" = 1 ] || fail "its session started anew though little is its own: $(cat "$work/log")"
 
@@ -32,7 +31,7 @@ daemon=$(status pid)
 for _ in $(seq 40); do # names that it takes are a quarter of its bound; near the bound its session starts anew
     own=$(awk '/^Rss(Anon|Shmem):/ {n += $2} END {print n * 1024}' "/proc/$daemon/status")
     [ "$own" -le 9000000 ] || fail "of 12 MB of names so many are held that $own bytes are its own, under a bound of 9 MB"
-    sleep 0.3
+    sleep 0.3 # sleeps: between two looks
 done
 "$CYCLESCOPE" daemon status --socket "$work/run/control" >/dev/null || fail "it doesn't answer beside 12 MB of names"
 echo "ok: what is the daemon's own is bounded, and that alone"

@@ -4,6 +4,7 @@
 # says so; servers that send rubbish, something else, without an end or nothing harm nothing and take no longer than allowed.
 # Beside others.
 set -u
+. "$(dirname "$0")/../until.sh"
 cd "$(dirname "$0")/../.." || exit 1
 command -v debuginfod-find >/dev/null || { echo "no debuginfod-find (Debian's package debuginfod)"; exit 77; }
 work=$(mktemp -d)
@@ -23,7 +24,7 @@ cp "$work/program" "$work/files/$id.executable"
 cp "$work/whole" "$work/files/$id.debuginfo"
 python3 tests/debuginfod_server.py "$work/files" "$work/asked" >"$work/port" &
 server=$!
-for ((i = 0; i < 100; i++)); do [ -s "$work/port" ] && break; sleep 0.1; done
+until_true test -s "$work/port"
 port=$(cat "$work/port")
 
 "$CYCLESCOPE" record -o "$work/store" -- "$work/program" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
@@ -71,7 +72,7 @@ grep -q 'no answer in time' "$work/silent.said" || { cat "$work/silent.said"; fa
 
 # A debuginfod-find that heeds nothing.
 mkdir "$work/bin"
-printf '#!/bin/sh\ntrap "" TERM INT\nwhile :; do sleep 1; done\n' >"$work/bin/debuginfod-find"
+printf '#!/bin/sh\ntrap "" TERM INT\nwhile :; do sleep 1; done\n' >"$work/bin/debuginfod-find" # sleeps: it heeds nothing
 chmod +x "$work/bin/debuginfod-find"
 began=$(date +%s)
 PATH=$work/bin:$PATH prof deaf good >"$work/table" || fail "deaf: exit $?"

@@ -41,13 +41,13 @@ int main(void)
 }
 C
     (cd "$1" && gcc -g -O1 -fno-inline -o lines "$PWD"/app/*.c "$PWD"/app/*/util.c) || fail "gcc"
-    sleep 0.2
+    sleep 0.2 # sleeps: a file has its time
 }
 record() { for run in 1 2; do "$CYCLESCOPE" record --no-bursts --no-chains -F 2000 -o "$1.store" -- "$1/lines" >/dev/null 2>"$1.said" || fail "record: $(cat "$1.said")"; done; }
 build was "" "" 100
 build is $'/* new */\n/* lines */\n' "sum++;\\n    sum--;" 200
 build above $'/* new */\n/* lines */\n' "" 200
-sleep 1 # a file's time has seconds
+sleep 1 # sleeps: a file's time has seconds
 for build in was is above; do record $build; done
 
 check() { # B, LINE of the second loop there, LINE in A

@@ -3,6 +3,7 @@
 # Code whose file is there but not as it was looked for: without section headers, in a memory file, moved to memory of its own,
 # of gigabytes, in two segments of one page, copies of a runtime's template. A line "kind NAME: ok" or "kind NAME: WRONG" each; bench/field.py counts them.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d) bad=0
 chmod 755 "$work"
 trap 'rm -rf "$work"' EXIT
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-gcc -O2 -g -o moved moved.c work.c && { ./moved 3 & moved=$!; } && sleep 0.3 && record s3 -t 1 -p $moved && tree_has s3 main outer inner
+gcc -O2 -g -o moved moved.c work.c && { ./moved 3 & moved=$!; } && until_true has_run $moved 20 && record s3 -t 1 -p $moved && tree_has s3 main outer inner
 kind moved-text tree
 wait
 

@@ -5,6 +5,7 @@
 # the terminal, not in CSV, JSON or the page, and not when a command that was shown is pasted into a shell.
 # Beside others.
 set -eu
+. "$(dirname "$0")/../until.sh"
 for tool in objcopy script python3; do command -v $tool >/dev/null || { echo "needs $tool"; exit 77; }; done
 tmp=$(mktemp -d)
 target=
@@ -47,7 +48,7 @@ run=0
 # Made code and a thread's name, while the program runs: it takes its map away at its end.
 ${CC:-cc} -O2 -w -o "$tmp/names" "$OLDPWD/tests/hostile/names.c"
 (cd "$tmp" && exec ./names 300 .) >/dev/null & target=$!
-sleep 0.5
+until_true test -s "/tmp/perf-$target.map" && until_true has_run $target
 "$CYCLESCOPE" record -F 1000 --no-bursts --label command --seconds 1 -o "$tmp/made" -p $target >/dev/null 2>&1 || fail "record -p"
 
 # What is printed is kept, and judged at once further down: a file each, named by number, kind and command.

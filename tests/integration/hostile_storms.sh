@@ -5,6 +5,7 @@
 # code 0, keep our memory, answer, gain no terminal, leave no process, a whole store and clean output.
 # A failure's name is CHECK:PROGRAM; names (patterns) in KNOWN are printed and counted, and don't fail the test; there are none.
 set -u
+. "$(dirname "$0")/../until.sh"
 KNOWN=""
 if [ -z "${CS_REAPER:-}" ]; then # who loses its parent becomes our child (PR_SET_CHILD_SUBREAPER): nobody leaves unseen
     CS_REAPER=1 exec python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1); os.execv(sys.argv[1], sys.argv[1:])' "$0" "$@"
@@ -53,23 +54,18 @@ else
 fi
 control() { timeout 60 "$cyclescope" daemon "$@" --socket "$work/run/control"; }
 status() { control status --json | sed -n 's/^.*"'"$1"'": *\([0-9]*\).*$/\1/p'; }
+answers() { daemon=$(status pid 2>/dev/null) && [ -n "$daemon" ]; }
 start_daemon() {
     [ "$(id -u)" = 0 ] || return
     # as a service: it leads its session, where a terminal that it opened would be its own
     setsid "$cyclescope" daemon start --foreground --socket "$work/run/control" -o "$work/daemon" -F 500 --merge-interval 1s \
         --bursts on --remarks "$work/log" >/dev/null 2>"$work/err" &
-    for _ in $(seq 300); do
-        daemon=$(status pid 2>/dev/null)
-        [ -z "$daemon" ] || return
-        sleep 0.1
-    done
-    fails daemon "it does not start: $(cat "$work/err" "$work/log")"
+    until_true -t 30 answers || fails daemon "it does not start: $(cat "$work/err" "$work/log")"
 }
 stop_daemon() {
     [ -n "$daemon" ] || return
     control stop >/dev/null 2>"$work/err" || fails daemon-stop "$(cat "$work/err")"
-    for _ in $(seq 600); do kill -0 "$daemon" 2>/dev/null || break; sleep 0.1; done
-    kill -9 "$daemon" 2>/dev/null && fails daemon-stop "it came to no end"
+    until_true has_ended "$daemon" || fails daemon-stop "it came to no end"
     daemon=
 }
 watch_terminal() { # PID of a program, while it lives: one that it makes us open is gone with it
@@ -78,7 +74,7 @@ watch_terminal() { # PID of a program, while it lives: one that it makes us open
         read -r line <"/proc/$daemon/stat" || break
         read -ra fields <<<"${line##*) }"
         [ "${fields[4]}" = 0 ] || gained=${fields[4]}
-        sleep 0.1
+        sleep 0.1 # sleeps: between two looks
     done 2>/dev/null
     [ -z "$gained" ] || fails terminal "the daemon has gained one ($gained)"
 }
@@ -178,7 +174,7 @@ storm() { # NAME PROGRAM ARGUMENT...   its folder is $work/NAME/a
     target=$!
     if [ -n "${CS_DAEMON_ALONE:-}" ]; then # nobody but the daemon follows it
         wait $target || fails target "exit $?: $(tail -n 1 "$home/target")"
-        sleep 1.2 # a drain of the daemon
+        sleep 1.2 # sleeps: a drain of the daemon
         check_daemon "$before"
         return
     fi
@@ -279,12 +275,11 @@ if [ -n "$had" ]; then
 fi
 check_outputs
 program=all
-for _ in $(seq 100); do # whatever lost its parent is our child now
+none_left() { # whatever lost its parent is our child now
     left=$(ps -o pid=,stat=,comm= --ppid $$ | awk '$3 ~ /^cyclescope/ && $2 !~ /^Z/')
-    [ -n "$left" ] || break
-    sleep 0.1
-done
-[ -z "$left" ] || fails left "$left"
+    [ -z "$left" ]
+}
+until_true -t 10 none_left || fails left "$left"
 if [ -n "${CS_PEAKS:-}" ]; then printf '%s' "$peaks" >"$CS_PEAKS"; fi
 echo "the daemon's peak: $((peak / 1000000)) MB; $known known failures"
 [ $bad -eq 0 ] && echo "ok: nobody was harmed"

@@ -3,6 +3,7 @@
 # OpenJDK's compiled methods by the map that jcmd has it write, without an agent: named, and with the shares of time that the program's
 # own clock tells. Exit 77 without OpenJDK 17 or later.
 set -eu
+. "$(dirname "$0")/../until.sh"
 for tool in java javac jcmd; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
 dir=$(mktemp -d)
 pid=
@@ -27,11 +28,11 @@ J
 javac -d "$dir" "$dir/Sum.java"
 java -cp "$dir" Sum "$dir/stop" >"$dir/truth" &
 pid=$!
-for _ in $(seq 100); do # until both are compiled
-    sleep 0.2
-    jcmd $pid Compiler.perfmap >"$dir/jcmd" 2>&1 || { grep -qi "unknown\|not found" "$dir/jcmd" && { echo "this jcmd has no Compiler.perfmap"; exit 77; }; continue; }
-    grep -q 'Sum.mix' "/tmp/perf-$pid.map" && grep -q 'Sum.add' "/tmp/perf-$pid.map" && break
-done
+both_are_compiled() {
+    jcmd $pid Compiler.perfmap >"$dir/jcmd" 2>&1 || { grep -qi "unknown\|not found" "$dir/jcmd" && { echo "this jcmd has no Compiler.perfmap"; exit 77; }; return 1; }
+    grep -q 'Sum.mix' "/tmp/perf-$pid.map" && grep -q 'Sum.add' "/tmp/perf-$pid.map"
+}
+until_true both_are_compiled || true
 "$CYCLESCOPE" record --no-bursts -F 1000 -t 4 -p $pid -o "$dir/store" >"$dir/out" 2>&1 || { cat "$dir/out"; exit 1; }
 touch "$dir/stop"
 wait $pid

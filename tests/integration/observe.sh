@@ -2,6 +2,7 @@
 # observe, hist and tags on a program with known phases: shares, names, store and log agree; nonsense is refused in
 # words; an attached program gets its CPUs back. Exit 77 where one CPU alone may be used.
 set -u
+. "$(dirname "$0")/../until.sh"
 . "$(dirname "$0")/../ahead.sh"
 dir=$(mktemp -d)
 trap 'kill $target 2>/dev/null; rm -rf "$dir"' EXIT
@@ -127,7 +128,7 @@ check "the observer's share of nothing" refuses 2 "give -e EVENT" "$CYCLESCOPE" 
 # ---- attach, and leave as it was ----
 "$phases" --seconds 20 &
 target=$!
-sleep 0.3
+until_true has_run $target
 before=$(taskset -p $target)
 check "attaching works" "$CYCLESCOPE" observe -p $target -t 0.5 -s phase >"$dir/attached" 2>&1
 check "the program has its CPUs back" test "$before" = "$(taskset -p $target)"

@@ -3,26 +3,18 @@
 # Threads of an observed process may run where they could before, however the observer ends: threads that had one CPU of
 # their own and threads that had all.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: nothing can observe from another"; exit 77; }
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 moved() { [ "$(grep -h Cpus_allowed_list "/proc/$1/task/"*/status | sort -u | wc -l)" = 1 ]; }
-within() { # SECONDS COMMAND...: until the command says yes
-    local tries=$(($1 * 20))
-    shift
-    until "$@"; do
-        [ $((tries -= 1)) -gt 0 ] || return 1
-        sleep 0.05
-    done
-}
 is_told() { grep -q 'all [0-9]* threads of .* run only on CPU [0-9]* until the observer ends' "$work/err"; }
 for end in INT HUP TERM KILL guardian unread none; do
     "$BUILD/tests/hostile/affinity" 60 >"$work/out" &
     target=$!
     started() { [ "$(ls "/proc/$target/task" | wc -l)" = 5 ]; }
-    within 20 started
-    sleep 0.2
+    until_true -t 20 started && until_true has_run $target 5
     : >"$work/err"
     to=$work/seen
     if [ $end = unread ]; then # a report that nobody reads: a pipe that is full
@@ -37,9 +29,9 @@ for end in INT HUP TERM KILL guardian unread none; do
     else
         "$CYCLESCOPE" observe -s os:thread -t 60 -p $target >"$to" 2>"$work/err" &
         observer=$!
-        within 20 is_told
+        until_true -t 20 is_told
         moved $target || { echo "not ok: the threads were not moved: $(cat "$work/err")"; bad=1; }
-        sleep 0.5
+        sleep 0.5 # sleeps: it is observed for a while
         case $end in
         guardian) # killed alone, as for want of memory
             inner=$(pgrep -P $observer -x cyclescope) # where the scheduler groups by session, the observer has a process of its own
@@ -49,7 +41,7 @@ for end in INT HUP TERM KILL guardian unread none; do
         unread)
             kill -s INT $observer
             back() { ! moved $target; }
-            within 20 back || { echo "not ok: threads stay moved while a report is written"; bad=1; }
+            until_true -t 20 back || { echo "not ok: threads stay moved while a report is written"; bad=1; }
             kill -0 $observer 2>/dev/null || { echo "not ok: the report was written to nobody"; bad=1; }
             kill -s KILL $(pgrep -P $observer -x cyclescope) $observer
             exec 7<&-
@@ -68,15 +60,15 @@ target=$!
 : >"$work/err"
 timeout -s KILL 60 "$CYCLESCOPE" observe -s app:none --wait 600 -p $target >"$work/err" 2>&1 &
 observer=$!
-within 20 is_told || { echo "not ok: not attached: $(cat "$work/err")"; bad=1; }
+until_true -t 20 is_told || { echo "not ok: not attached: $(cat "$work/err")"; bad=1; }
 pkill -INT -P $observer -x cyclescope
 wait $observer
 grep -q 'published no signals before the observer was asked to end' "$work/err" ||
     { echo "not ok: an interrupt while it waits for signals is lost: $(cat "$work/err")"; bad=1; }
 kill -s TERM $target
 wait $target || { echo "not ok: ended while it starts: $(cat "$work/out")"; bad=1; }
-sleep 0.2
-if pgrep -x cyclescope-aff >/dev/null; then
+none_left() { ! pgrep -x cyclescope-aff >/dev/null; }
+if ! until_true -t 2 none_left; then
     echo "not ok: a guardian is left"
     bad=1
 fi
@@ -89,7 +81,7 @@ if [ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = 1 ] && [ "$
         { echo "not ok: no observer in a session of its own: $(cat "$work/out")"; bad=1; }
     "$CYCLESCOPE" observe --wait 0 -t 20 -- sleep 30 >"$work/out" 2>&1 &
     observer=$!
-    sleep 1
+    sleep 1 # sleeps: it observes for a second
     kill -INT $observer
     wait $observer
     grep -qE 'samples? in' "$work/out" || { echo "not ok: an interrupt isn't handed on: $(cat "$work/out")"; bad=1; }

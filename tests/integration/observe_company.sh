@@ -4,6 +4,7 @@
 # observe says why a program waited for its CPU: its own affinity, its children, its threads, its cgroup's quota. It
 # counts children, and it says that the program became another one. Exit 77 where threads can't be followed.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: nothing can observe from another"; exit 77; }
 work=$(mktemp -d) bad=0 group=
 trap 'rm -rf "$work"; [ -z "$group" ] || rmdir "$group"' EXIT
@@ -57,6 +58,7 @@ if grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null && mkdir "/sys
     # shellcheck disable=SC2016,SC2086
     says "quota" "the CPU quota of its cgroup (cpu.max) stopped it" observe -s os:thread $on --wait 0 -t 2 -- \
         sh -c 'echo $$ >"$0/cgroup.procs" && exec "$1" --seconds 2' "$group" "$phases"
-    sleep 0.5
+    is_empty() { [ -z "$(cat "$group/cgroup.procs")" ]; }
+    until_true is_empty
 fi
 [ $bad = 0 ]

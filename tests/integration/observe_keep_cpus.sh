@@ -3,6 +3,7 @@
 # observe --keep-cpus: threads stay on their CPUs, and each one's rates are those of the program's own log. Exit 77 where threads
 # can't be followed. On two CPUs the observer alternates: the thread on its CPU waits meanwhile.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: nothing can observe from another"; exit 77; }
 work=$(mktemp -d) bad=0
 trap 'kill $target 2>/dev/null; rm -rf "$work"' EXIT
@@ -58,7 +59,7 @@ cat "$work/out"
 
 # A running process; a log; one thread with an event of its own.
 "$concurrent" 20 "$work/truth" "$one" "$two" "$two" & target=$!
-sleep 0.5
+until_true has_run $target
 timeout 60 "$CYCLESCOPE" observe --keep-cpus -p $target -t 1 --period 20000 --log "$work/log" >/dev/null || bad=1
 check "a log has the threads by name" test "$("$CYCLESCOPE" tags --log "$work/log" --tag os:thread | grep -cE '^concurrent [0-9]+ ')" -ge 1
 timeout 60 "$CYCLESCOPE" observe --keep-cpus -p $target -t 1 --period 20000 -o "$work/store" >/dev/null || bad=1

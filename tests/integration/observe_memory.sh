@@ -3,6 +3,7 @@
 # CS_SOAK_SECONDS=3600 for the hour. Looks count while the target runs: the report at the end takes what it likes. Exit 77 where
 # one CPU alone may be used, or where so little CPU was to be had that there are hardly any looks.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
 seconds=${CS_SOAK_SECONDS:-$([ -n "${CS_QUICK:-}" ] && echo 6 || echo 20)}
 dir=$(mktemp -d)
@@ -16,9 +17,8 @@ field() { # process, name: of its status; empty when it is gone
 }
 "$CYCLESCOPE" observe -s phase,work,changes -o "$dir/store" -- "$BUILD/signals/examples/phases" --seconds "$((seconds + 5))" >"$dir/out" 2>"$dir/err" &
 observer=$!
-sleep 3
-for _ in 1 2 3 4 5 6 7 8 9 10; do target=$(pgrep -P $observer) && break; sleep 1; done
-[ -n "$target" ] || { echo "not ok the observer has no target: $(cat "$dir/err")"; exit 1; }
+has_target() { target=$(pgrep -P $observer) && has_run "$target" 100; } # its loader is behind it
+until_true -t 13 has_target || { echo "not ok the observer has no target: $(cat "$dir/err")"; exit 1; }
 looks=() began=$SECONDS
 while [ $((SECONDS - began)) -lt "$seconds" ]; do
     now=$(field $observer VmRSS) state=$(field "$target" State)

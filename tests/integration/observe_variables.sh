@@ -3,6 +3,7 @@
 # Plain variables of a program that publishes nothing, read by name and by address: shares of its phases and what its counter did
 # against its own log.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
 dir=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$dir"' EXIT
@@ -34,7 +35,7 @@ P
 # by address, of a running process: the bump pointer stays in its arena
 "$program" 20 >/dev/null &
 target=$!
-sleep 0.3
+until_true has_run $target
 address=$(python3 - $target "$program" <<'P'
 import subprocess, sys
 offset = next(int(l.split()[0], 16) for l in subprocess.check_output(["nm", sys.argv[2]], text=True).splitlines() if l.endswith(" bump"))

@@ -4,6 +4,7 @@
 # that was written from the specification alone; the pointer in the program, in a library, in one that was loaded later (by
 # descriptors and by the older way, beside the program's own storage and in a block of its own). And programs that lie.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(uname -m)" = x86_64 ] || { echo "attributes are read on x86-64"; exit 77; }
 work=$(mktemp -d)
 chmod 755 "$work"
@@ -75,7 +76,7 @@ done
 # ---- who runs already; other attributes; traces ----
 "$work/static" 60 2 >/dev/null &
 pid=$!
-sleep 0.3
+until_true has_run $pid
 "$CYCLESCOPE" record --label attribute=tenant --no-bursts -F 997 -t 1 -p $pid -o "$work/tenant" >/dev/null 2>"$work/err" || fail "tenant: $(cat "$work/err")"
 "$CYCLESCOPE" record --label attribute=trace_id --no-bursts -F 997 -t 1 -p $pid -o "$work/trace" >/dev/null 2>"$work/err" || fail "trace: $(cat "$work/err")"
 kill $pid

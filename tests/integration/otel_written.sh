@@ -3,6 +3,7 @@
 # What cyclescope's writer of OpenTelemetry's contexts publishes, read by a reader that was written from the specification alone
 # (tests/otel/reader.py): linked statically, as one word with the observer's, as a shared library, and in a forked child.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(uname -m)" = x86_64 ] || { echo "the test's reader knows x86-64's registers only"; exit 77; }
 work=$(mktemp -d) started=()
 trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
@@ -19,14 +20,12 @@ gcc -shared -fPIC -O2 -g -I. -o "$work/writer.so" tests/otel/ours.c -L"$BUILD" -
 cc -o "$work/plain" tests/otel/plain.c -rdynamic
 gcc -shared -fPIC -O2 -g -DPAD=65536 -mtls-dialect=gnu2 -I. -o "$work/plain.so" tests/otel/plain.c || exit 1
 
+seven_threads() { [ "$(grep -c ^thread "$work/out")" = 7 ]; }
 check() { # check NAME PROGRAM OURS
     "$2" hold >"$work/out" 2>"$work/err" &
     local pid=$!
     started+=($pid)
-    for _ in $(seq 400); do
-        [ "$(grep -c ^thread "$work/out")" = 7 ] && break
-        sleep 0.02
-    done
+    until_true -t 8 seven_threads
     # One page: there are readers that look at no larger mapping.
     [ "$3" = 0 ] || python3 -c 'import re, resource, sys; a, b = re.search(r"(?m)^(\w+)-(\w+) .*OTEL_CTX", open(f"/proc/{sys.argv[1]}/maps").read()).groups(); sys.exit(int(b, 16) - int(a, 16) != resource.getpagesize())' $pid ||
         fail "$1: the mapping isn't a page: $(grep OTEL_CTX "/proc/$pid/maps")"
@@ -69,10 +68,7 @@ if [ "$(nproc)" -ge 2 ]; then
     "$work/one-store" hold >"$work/out" &
     started+=($!)
     disown
-    for _ in $(seq 400); do
-        [ "$(grep -c ^thread "$work/out")" = 7 ] && break
-        sleep 0.02
-    done
+    until_true -t 8 seven_threads
     "$CYCLESCOPE" signals -p $! --json >"$work/signals" 2>"$work/err" || fail "signals: $(cat "$work/err")"
     grep -q context "$work/signals" || fail "the observer doesn't see the context: $(head -c 500 "$work/signals")"
 fi
@@ -102,7 +98,7 @@ gcc -O2 -I. -o "$work/fork" "$work/fork.c" "$BUILD/libcyclescope.a" -lpthread $e
 started+=($!)
 disown
 parent=$!
-for _ in $(seq 400); do grep -q child "$work/out" && break; sleep 0.02; done
+until_true -t 8 has_line child "$work/out"
 child=$(awk '{ print $2 }' "$work/out")
 started+=("$child")
 python3 tests/otel/reader.py "$child" "$child" | grep -q '"keys": \["k", "child"\].*"attributes": {"k": "kept"}' || fail "the child's context"

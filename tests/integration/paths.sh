@@ -3,6 +3,7 @@
 # Paths interpreted from samples: they are where control goes, by single-stepping; record takes them where there are no
 # bursts; frequencies come from them alone where nothing better is there, and say so.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 fail() { echo "not ok: $*"; exit 1; }
@@ -111,11 +112,11 @@ echo "ok: frequencies"
 
 # 4. The daemon takes them when told to.
 "$CYCLESCOPE" daemon start --socket "$work/control" --store "$work/daemon" --pid $running --paths on --merge-interval 1s >/dev/null || fail "daemon"
-for _ in $(seq 100); do
+has_paths() {
     "$CYCLESCOPE" daemon status --socket "$work/control" --json >"$work/status" 2>/dev/null
-    [ "$(python3 -c 'import json,sys; print(int(float(json.load(open(sys.argv[1])).get("paths", 0)) > 20))' "$work/status" 2>/dev/null)" = 1 ] && break
-    sleep 0.1
-done
+    [ "$(python3 -c 'import json,sys; print(int(float(json.load(open(sys.argv[1])).get("paths", 0)) > 20))' "$work/status" 2>/dev/null)" = 1 ]
+}
+until_true -t 20 has_paths
 "$CYCLESCOPE" daemon stop --socket "$work/control" >/dev/null || fail "daemon stop"
 [ "$(profiles "$work/daemon")" -gt 0 ] || fail "the daemon has no paths: $(cat "$work/status" "$work/daemon/daemon.log")"
 echo "ok: daemon"

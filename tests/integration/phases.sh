@@ -2,6 +2,7 @@
 # A program that changes between two kinds of work, sampled in intervals by the daemon: `phases` finds the changes.
 # The same when the intervals were made coarser for want of space.
 set -eu
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" -eq 0 ] || { echo "needs root to sample the whole machine"; exit 77; }
 place=$(mktemp -d -p /dev/shm)
 trap '"$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null 2>&1 || true; rm -rf "$place"' EXIT
@@ -47,12 +48,11 @@ P
 # A bound of 5 KB: intervals get longer, no sample is lost.
 "$CYCLESCOPE" daemon start --socket "$place/run/control" -o "$place/t" -F 1000 --merge-interval 300ms --intervals 20ms --intervals-size 5k >/dev/null
 "$BUILD/tests/programs/phased" 1 1 2 >/dev/null
-length=20
-for _ in $(seq 50); do # until a merge has met the bound
+bounded() { # a merge has met the bound
     length=$("$CYCLESCOPE" daemon status --socket "$place/run/control" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["interval_ms"])')
-    [ "$length" -le 20 ] || break
-    sleep 0.1
-done
+    [ "$length" -gt 20 ]
+}
+until_true -t 10 bounded || true
 "$CYCLESCOPE" daemon stop --socket "$place/run/control" >/dev/null
 [ "$length" -gt 20 ] || { echo "intervals of $length ms: not bounded"; exit 1; }
 "$CYCLESCOPE" store ls "$place/t" --json | python3 -c '

@@ -3,6 +3,7 @@
 # A command or a process with all that it starts: processes shorter than a period are sampled for what they take, children that
 # were there before are, nobody else is; through both drivers. Where events of CPUs can be had, that is: as root.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" = 0 ] || { echo "events of CPUs need root"; exit 77; }
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
@@ -39,7 +40,8 @@ PY
 
     # A shell's child that was there before.
     bash -c '"$0" spin 60; :' "$programs/sampler_target" & shell=$!
-    sleep 0.3
+    child_runs() { child=$(pgrep -P $shell -x sampler_target) && has_run "$child"; }
+    until_true child_runs
     "$CYCLESCOPE" record --driver $driver -F 1000 --no-bursts --seconds 1 -o "$work/child-$driver" -p $shell >/dev/null 2>"$work/err" ||
         fail "$driver: $(cat "$work/err")"
     { pkill -P $shell; wait $shell; } 2>/dev/null

@@ -13,7 +13,7 @@ mkdir "$work/bin"
 cat >"$work/bin/llvm-mca-30" <<'C'
 #!/bin/sh
 case "$*" in *-mcpu=help*) echo " znver1 znver2 znver3 znver4 skylake skylake-avx512 icelake-server sapphirerapids haswell broadwell cascadelake"; exit 0 ;; esac
-sleep 0.4
+sleep 0.4 # sleeps: a slow answer
 exit 1
 C
 chmod +x "$work/bin/llvm-mca-30"

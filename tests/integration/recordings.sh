@@ -3,6 +3,7 @@
 # Edit, build, record, prof: a report is of the newest recording alone, --epoch names another or all of them, diff without
 # stores compares the last two. The truth is in the two programs: each has a procedure that the other lacks.
 set -u
+. "$(dirname "$0")/../until.sh"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export CYCLESCOPE_STORE=$dir/store
@@ -139,7 +140,7 @@ strip work -o stripped && record -o "$dir/by-address" -- ./stripped >/dev/null 2
 # Several processes; one that isn't there is said.
 ./work & one=$!
 ./threads & two=$!
-sleep 0.1
+until_true has_run $one 1 && until_true has_run $two 1
 if [ "$(id -u)" = 0 ]; then
     record -p "$one,$two" -t 0.5 -o "$dir/several" >"$dir/out" 2>&1 || fail "-p A,B: $(cat "$dir/out")"
     "$CYCLESCOPE" prof --by image --json -o "$dir/several" | python3 -c '

@@ -5,7 +5,7 @@ set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 P=$BUILD/tests/programs/procedures
-run() { local store=$1; shift; "$CYCLESCOPE" record -F 2000 -o "$store" -- "$P" "$@" >/dev/null 2>&1; sleep 0.01; }
+run() { local store=$1; shift; "$CYCLESCOPE" record -F 2000 -o "$store" -- "$P" "$@" >/dev/null 2>&1; sleep 0.01; } # sleeps: epochs have milliseconds
 fail() { echo "not ok: $*"; exit 1; }
 
 # prof: shares as asked, within four standard deviations of counting; all rows together are the total.

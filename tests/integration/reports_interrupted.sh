@@ -11,7 +11,7 @@ cat >"$dir/bin/llvm-mca-30" <<C
 #!/bin/sh
 case "\$*" in *-mcpu=help*) echo " znver1 znver2 znver3 znver4 skylake skylake-avx512 icelake-server sapphirerapids haswell broadwell cascadelake"; exit 0 ;; esac
 echo \$\$ >>"$dir/asked"
-exec sleep 60
+exec sleep 60 # sleeps: no answer in time
 C
 chmod +x "$dir/bin/llvm-mca-30"
 export PATH=$dir/bin:$PATH CYCLESCOPE_CACHE=$dir/cache TMPDIR=$dir/tmp
@@ -28,8 +28,8 @@ end = time.monotonic() + 20
 while not os.path.exists(folder + "/asked"):
     if p.poll() is not None or time.monotonic() > end:
         print("77" if p.poll() == 0 else f"ended with {p.poll()} before the model was asked"); sys.exit(1)
-    time.sleep(0.01)
-time.sleep(0.2)
+    time.sleep(0.01)  # sleeps: between two looks
+time.sleep(0.2)  # sleeps: the others ask as well
 start = time.monotonic()
 os.killpg(p.pid, signal.SIGINT)
 status = p.wait(10)
@@ -42,7 +42,7 @@ for _ in range(100): # their new parent takes a moment to bury them
             if r.split() and int(r.split()[0]) == p.pid and not r.split()[1].startswith("Z")]
     if not left:
         break
-    time.sleep(0.02)
+    time.sleep(0.02)  # sleeps: between two looks
 assert not left, f"left: {left}"
 P
     find "$dir/store" -type f | grep -v '/\.flows$' | sort >"$dir/after"

@@ -3,6 +3,7 @@
 # Which capabilities each feature needs, for somebody who isn't root: with them it works, without any one of them it doesn't. The
 # table that comes out is the one of docs/security.md, for a kernel whose perf_event_paranoid is 2.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root: users with some capabilities"; exit 77; }
 command -v setpriv >/dev/null || { echo "needs setpriv"; exit 77; }
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] || { echo "perf_event_paranoid isn't 2 here"; exit 77; }
@@ -35,7 +36,7 @@ chown 65533 "$work/closed" && chmod 700 "$work/closed"
 them=(setpriv --reuid=65533 --regid=65533 --clear-groups)
 "${them[@]}" "$work/spin" & targets+=($!)
 "${them[@]}" "$work/closed/in_a_folder" & targets+=($!)
-sleep 0.2
+for target in "${targets[@]}"; do until_true has_run "$target"; done
 
 bad=0 last=
 not_ok() { bad=1; echo "not ok: $*"; }

@@ -3,6 +3,7 @@
 # What we write is ours alone, survives the signals that end a session, and shows no file that a program's debug information
 # names without everybody's leave; passwords are in no process list.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
@@ -14,20 +15,15 @@ spin=(lua5.4 -e 'local t = os.clock() while os.clock() < t + 60 do end')
 
 # 1. A recording is kept whatever signal ends it; a reader of our messages that leaves does not even end it.
 begun() { # PID of a recorder: the program that it follows, once that has worked for half a second
-    local target ticks
-    for _ in $(seq 200); do
-        target=$(pgrep -P "$1" -x lua5.4)
-        ticks=$([ -z "$target" ] || sed 's/.*) //' "/proc/$target/stat" 2>/dev/null | awk '{ print $12 }')
-        [ "${ticks:-0}" -ge 50 ] && echo "$target" && return
-        sleep 0.1
-    done
+    works() { has_run "$(pgrep -P "$1" -x lua5.4)" 50; }
+    until_true -t 20 works "$1" && pgrep -P "$1" -x lua5.4
 }
 for signal in HUP QUIT TERM INT PIPE; do
     "$CYCLESCOPE" record --no-bursts --no-chains -F 500 -o "$work/$signal" -- "${spin[@]}" >/dev/null 2>"$work/err" &
     recorder=$!
     target=$(begun $recorder)
     kill -s $signal $recorder
-    sleep 0.3
+    sleep 0.3 # sleeps: it would have ended by then
     if [ $signal = PIPE ]; then
         kill -0 $recorder 2>/dev/null || not_ok "SIGPIPE ended the recording"
         kill -s TERM $recorder
@@ -60,8 +56,8 @@ done
 # 4. Passwords.
 "$CYCLESCOPE" export --to clickhouse http://reader:hunter2@127.0.0.1:9/db --store "$work/TERM" --retry 5 >/dev/null 2>"$work/err" &
 sender=$!
-sleep 0.5
-tr '\0' ' ' </proc/$sender/cmdline | grep -q hunter2 && not_ok "the password is in the process list"
+hidden() { ! grep -qs hunter2 /proc/$sender/cmdline; }
+until_true -t 2 hidden || not_ok "the password is in the process list"
 wait $sender
 grep -q hunter2 "$work/err" && not_ok "the password is in a message: $(cat "$work/err")"
 "$CYCLESCOPE" export --to clickhouse reader:hunter2@127.0.0.1 --store "$work/TERM" 2>"$work/err" >/dev/null

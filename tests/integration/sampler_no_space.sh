@@ -15,7 +15,7 @@ print(sum(sum(r["samples"].values()) for r in json.load(sys.stdin)["rows"]))'; }
 record 0.3 2>/dev/null || { echo "the first run failed"; exit 1; }
 before=$(samples)
 record 2 2>"$said" & pid=$!
-sleep 1.2
+sleep 1.2 # sleeps: in the middle of a recording of two seconds
 head -c 600000 /dev/zero >"$work/fill" 2>/dev/null
 wait $pid; rc=$?
 [ $rc = 1 ] || { echo "exit $rc on a full disk, expected 1"; bad=1; }

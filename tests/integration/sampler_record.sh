@@ -2,6 +2,7 @@
 # record on programs whose truth is known, through both drivers: every sample accounted for, the right image
 # and procedure for threads, deleted files, JIT code, the vDSO, 32-bit programs, containers; refusals in words.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /tmp/perf-*.map /tmp/jit-*.dump' EXIT
 target=$(realpath "$BUILD/tests/programs/sampler_target")
 bad=0
@@ -62,7 +63,7 @@ MODES
         rm -f "$work/theirs_took"
         run "$d-child" --driver "$d" --budget 0.2% -- bash -c "$start"'
             e=$((SECONDS + 5)); while [ $SECONDS -lt $e ]; do :; done
-            times >"$1.shell"; while [ ! -s "$1" ]; do sleep 0.1; done' "$target" "$work/theirs_took"
+            times >"$1.shell"; until_true test -s "$1"' "$target" "$work/theirs_took"
         whole "$work/$d-child"
         "$CYCLESCOPE" prof --store "$work/$d-child" --top 0 --json | python3 -c '
 import json, re, sys
@@ -83,7 +84,7 @@ if abs(of / sum(n) - want) > 0.04 + 4.5 * (want * (1 - want) / sum(n)) ** 0.5:
 
     # A process that runs already.
     "$target" spin 60 & pid=$!
-    sleep 0.2
+    until_true has_run $pid
     run "$d-attach" --driver "$d" -p $pid --seconds 0.5
     kill $pid; wait $pid 2>/dev/null
     [ "$(share "$work/$d-attach" spin_here)" -ge 85 ] || fail "$d: a running process is not resolved"

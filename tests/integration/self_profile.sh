@@ -3,6 +3,7 @@
 # A program profiles a part of itself through the library (cs_profile_start): with the kernel's events, and as an unprivileged user
 # under docker's default system-call filter. The store holds that part alone, in the shares that the program measured.
 set -eu
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 chmod 755 "$work"
 trap 'rm -rf "$work"' EXIT
@@ -41,9 +42,10 @@ grep -q 'not profiled: .*no-such' "$work/err"
 # The program is killed: what was sampled is kept.
 CYCLESCOPE=$cs "$work/self_profile" "$work/killed" "-e cpu-clock -F 200" 60 >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 100); do ls "$work"/killed/*/lock >/dev/null 2>&1 && break; sleep 0.1; done
-sleep 1
+there() { compgen -G "$work/killed/$1" >/dev/null; }
+until_true there "*/lock"
+sleep 1 # sleeps: it is sampled for a second
 kill -KILL $pid
-for _ in $(seq 100); do ls "$work"/killed/*/*/*.prof >/dev/null 2>&1 && break; sleep 0.1; done
+until_true there "*/*/*.prof"
 "$cs" prof --store "$work/killed" > "$work/table"
 grep -q wanted "$work/table"

@@ -4,6 +4,7 @@
 # position-independent executable, a library that it is linked with and one that it loads later; and one row of prof
 # has interrupt samples and observed cycles. Stripped and compressed tables too.
 set -u
+. "$(dirname "$0")/../until.sh"
 plugin=$(realpath "$BUILD")/plugin/cyclescope.so
 lib=$(realpath "$BUILD")
 [ -e "$plugin" ] || { echo "the plugin is not built (gcc-12-plugin-dev)"; exit 77; }
@@ -134,17 +135,17 @@ else
 fi
 
 # A live process; then the same program without its tables.
-names_of() { # PROGRAM
-    "$1" "$work/libloaded.so" 20 &
-    target=$!
-    for _ in $(seq 100); do
-        "$CYCLESCOPE" signals -p $target --json 2>/dev/null | python3 -c '
+named() {
+    "$CYCLESCOPE" signals -p $target --json 2>/dev/null | python3 -c '
 import json, sys
 seen = json.load(sys.stdin)
 text = seen["threads"][0]["text"]
-sys.exit(0 if "work_" in text and ".c:" in text else 1)' 2>/dev/null && break
-        sleep 0.02
-    done
+sys.exit(0 if "work_" in text and ".c:" in text else 1)' 2>/dev/null
+}
+names_of() { # PROGRAM
+    "$1" "$work/libloaded.so" 20 &
+    target=$!
+    until_true -t 20 named
     local rc=$?
     kill $target
     wait $target 2>/dev/null

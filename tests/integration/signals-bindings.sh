@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tags without the plugin: Debian's unmodified lua5.4 with require "cyclescope", and -fsanitize-coverage=trace-pc.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 started=()
 trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
@@ -21,7 +22,7 @@ for cc in gcc clang; do
     "$work/t" &
     pid=$!
     started+=($pid)
-    sleep 0.3
+    until_true has_run $pid
     read -r tag text < <("$CYCLESCOPE" signals -p $pid --json | python3 -c '
 import json, sys
 t = json.load(sys.stdin)["threads"][0]
@@ -67,8 +68,7 @@ END
         LUA_CPATH="${module%/*}/?.so" "$lua" "$work/w.lua" $want >"$work/ready" 2>&1 &
         pid=$!
         started+=($pid)
-        for _ in $(seq 100); do grep -q ready "$work/ready" && break; sleep 0.02; done
-        sleep 0.1
+        until_true has_line ready "$work/ready" && until_true has_run $pid 10
         hits=0
         for _ in $(seq 20); do
             "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
@@ -110,12 +110,12 @@ END
 CYCLESCOPE_LIBRARY=$(realpath "$BUILD")/libcyclescope.so PYTHONPATH=signals/python python3 -m cyclescope "$work/w.py" >"$work/ready" 2>&1 &
 pid=$!
 started+=($pid)
-for _ in $(seq 200); do grep -q ready "$work/ready" && break; sleep 0.02; done
-for _ in $(seq 500); do # until both threads run
+both_run() {
     "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1
-    grep -qE 'python +foreground ' "$work/out" && grep -qE 'python +Solver.step ' "$work/out" && break
-    sleep 0.02
-done
+    grep -qE 'python +foreground ' "$work/out" && grep -qE 'python +Solver.step ' "$work/out"
+}
+until_true has_line ready "$work/ready"
+until_true both_run
 hits=0
 for _ in $(seq 20); do
     "$CYCLESCOPE" signals -p $pid >"$work/out" 2>&1

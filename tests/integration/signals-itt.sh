@@ -3,6 +3,7 @@
 # Programs that call the ITT API, by environment variable alone: shares of tasks against the program's own count of
 # its loop's turns, JIT methods, and unmodified libomp and TBB.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 started=()
 trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
@@ -48,14 +49,14 @@ look() { # look PROGRAM PATTERN...: until each pattern was seen in what it publi
     pid=$!
     started+=($pid)
     local want=("$@")
-    for _ in $(seq 300); do
+    all_seen() {
         "$CYCLESCOPE" signals -p $pid >"$work/out" 2>/dev/null
         left=()
         for p in "${want[@]}"; do grep -qE "$p" "$work/out" || left+=("$p"); done
         want=("${left[@]}")
-        [ ${#want[@]} -gt 0 ] || break
-        sleep 0.02
-    done
+        [ ${#want[@]} -eq 0 ]
+    }
+    until_true -t 20 all_seen
     kill -9 $pid
     wait $pid 2>/dev/null
     [ ${#want[@]} -eq 0 ] || fail "$(basename "$program"): never seen: ${want[*]}; last: $(cat "$work/out")"

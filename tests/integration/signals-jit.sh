@@ -4,6 +4,7 @@
 # in the program, in a child of it, across an exec into another program that registers, too, while the whole machine is
 # recorded, in the daemon, and for `observe`.
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d -p /dev/shm)
 started=()
 trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$work"' EXIT
@@ -48,7 +49,7 @@ if [ "$(id -u)" = 0 ]; then
     # It ran before the recording began, and ends before it does.
     "$jit" --seconds 4 >"$work/machine.told" &
     started+=($!)
-    sleep 0.3
+    until_true has_run $! 25
     "$CYCLESCOPE" record -a --seconds 5 -o "$work/machine" >/dev/null 2>"$work/err" || fail "record -a: $(tail -n 3 "$work/err")"
     as_told "$work/machine" "$work/machine.told"
     if "$CYCLESCOPE" daemon start -F 1000 --budget 10% --socket "$work/control" -o "$work/daemon" >"$work/err" 2>&1; then

@@ -3,6 +3,7 @@
 # The life of a segment: threads, fork, exec, dlopen, second copies, closed descriptors, no memory, full /dev/shm, set-uid,
 # other users, containers.
 set -u
+. "$(dirname "$0")/../until.sh"
 life=$BUILD/tests/programs/signals_life
 phases=$BUILD/signals/examples/phases
 work=$(mktemp -d)
@@ -34,7 +35,7 @@ CYCLESCOPE_SIGNALS=off "$life" private || fail "switched off by the environment"
 "$BUILD/tests/programs/signals_dlopen" "$(realpath "$BUILD")/libcyclescope.so" >"$work/ready" &
 pid=$!
 started+=($pid)
-for _ in $(seq 100); do grep -q ready "$work/ready" && break; sleep 0.02; done
+until_true has_line ready "$work/ready"
 "$CYCLESCOPE" signals -p $pid --json >"$work/json" || fail "dlopen: could not read"
 [ "$(grep -c '"value": 11\|"value": 22' "$work/json")" = 2 ] || fail "dlopen: $(cat "$work/json")"
 kill -9 $pid
@@ -82,12 +83,12 @@ cp "$phases" "$work/phases"
 pid=$!
 started+=($pid)
 cp "$CYCLESCOPE" "$work/cyclescope"
-sleep 0.2
+until_true has_run $pid
 setpriv --reuid=65534 --regid=65534 --clear-groups "$work/cyclescope" signals -p $pid >"$work/out" 2>&1 &&
     fail "another user could read"
 grep -q "belongs to somebody else" "$work/out" || fail "another user: $(cat "$work/out")"
 kill -9 $pid
-setpriv --reuid=65534 --regid=65534 --clear-groups bash -c "'$work/phases' --seconds 1 & sleep 0.2; '$work/cyclescope' signals -p \$!" >"$work/out" 2>&1 ||
+setpriv --reuid=65534 --regid=65534 --clear-groups bash -c "'$work/phases' --seconds 1 & until_true has_run \$! && '$work/cyclescope' signals -p \$!" >"$work/out" 2>&1 ||
     fail "its own user could not read: $(cat "$work/out")"
 cp "$life" "$work/life" && chmod u+s "$work/life"
 if [ -z "$(findmnt -no OPTIONS -T "$work" | grep nosuid)" ]; then
@@ -101,9 +102,9 @@ gcc -I. -D_GNU_SOURCE -O2 -static -Wl,--wrap=pthread_create -o "$work/root/phase
 unshare --pid --mount --fork chroot "$work/root" /phases --seconds 20 --threads 2 &
 outer=$!
 started+=($outer)
-for _ in $(seq 50); do pid=$(pgrep -P $outer phases) && break; sleep 0.05; done
+runs_within() { pid=$(pgrep -P $outer phases) && has_run "$pid"; }
+until_true runs_within
 started+=("$pid")
-sleep 0.2
 "$CYCLESCOPE" signals -p "$pid" --json >"$work/json" 2>&1 || fail "container: $(cat "$work/json")"
 for tid in $(ls "/proc/$pid/task"); do
     grep -q "\"tid\": $tid," "$work/json" || fail "container: thread $tid is not listed by its number outside"

@@ -4,6 +4,7 @@
 # functions of every awkward shape; shares agree with the program's own clock; sleds are as the compiler left them until
 # somebody observes, and off again when the observer has gone, however it went.
 set -u
+. "$(dirname "$0")/../until.sh"
 xray=$(realpath "$BUILD")/libcyclescope-xray.so.1
 [ -e "$xray" ] || { echo "x86-64 alone has this library"; exit 77; }
 command -v clang++ >/dev/null || { echo "no clang"; exit 77; }
@@ -149,13 +150,8 @@ clang -O1 -g $sleds -fPIC -shared -o "$work/liblibrary.so" "$work/library.c" && 
     { echo "failed: compile"; exit 1; }
 state() { python3 "$work/bytes.py" "$pid" "$work/main" "$work/liblibrary.so" 2>&1 | tail -n 1; }
 becomes() { # WHAT
-    local now
-    for _ in $(seq 200); do
-        now=$(state)
-        [ "$now" != "$1" ] || return 0
-        sleep 0.02
-    done
-    fail "sleds are $now, not $1: $2"
+    is() { now=$(state) && [ "$now" = "$1" ]; }
+    until_true -t 20 is "$1" || fail "sleds are $now, not $1: $2"
 }
 finish() { kill -TERM "$pid" && wait "$pid" || fail "the program ended with $?"; }
 
@@ -163,7 +159,7 @@ if [ "$(nproc)" -ge 2 ]; then
     LD_PRELOAD=$xray "$work/main" >"$work/truth" &
     pid=$!
     started+=($pid)
-    sleep 0.3
+    until_true has_run $pid
     [ "$(state)" = off ] || fail "before: sleds are $(state)"
     "$CYCLESCOPE" observe -s code --period 3000 --jitter 3000 -p $pid -t 3 --log "$work/log" >"$work/out" 2>"$work/err" || fail "observe: $(cat "$work/err")"
     becomes off-again "the observer ended"
@@ -187,19 +183,17 @@ P
     LD_PRELOAD=$xray "$work/main" threads >"$work/truth" &
     pid=$!
     started+=($pid)
-    sleep 0.2
+    until_true published
     "$CYCLESCOPE" observe -s code -p $pid -t 60 >"$work/out" 2>"$work/err" &
     observer=$!
     started+=($observer)
     becomes on "somebody observes"
     kill -USR1 $pid
-    found=
-    for _ in $(seq 300); do
+    all_seen() {
         "$CYCLESCOPE" signals -p $pid >>"$work/seen" 2>/dev/null
-        grep -q first_thread "$work/seen" && grep -q second_thread "$work/seen" && grep -q 'outer\|inner\|all_along' "$work/seen" && { found=1; break; }
-        sleep 0.02
-    done
-    [ "$found" ] || fail "threads: $(sort "$work/seen" | uniq -c | sort -n | tail -n 8)"
+        grep -q first_thread "$work/seen" && grep -q second_thread "$work/seen" && grep -q 'outer\|inner\|all_along' "$work/seen"
+    }
+    until_true -t 30 all_seen || fail "threads: $(sort "$work/seen" | uniq -c | sort -n | tail -n 8)"
     grep -q cyclescope-xray "$work/seen" && fail "the library's own thread has a line"
     kill -9 $observer
     wait $observer 2>/dev/null
@@ -214,7 +208,7 @@ threads_of() { # PROGRAM ARGUMENT...: that many threads
     "$@" >/dev/null 2>&1 &
     pid=$!
     started+=($pid)
-    sleep 0.3
+    sleep 0.3 # sleeps: a thread that should not come would be there
     ls /proc/$pid/task | wc -l
     kill -9 $pid
     wait $pid 2>/dev/null

@@ -4,6 +4,7 @@
 # system-call filter. Shares are those that the program was told to have; chains reach its beginning; its threads and children
 # are seen; its signals, stops and its life aren't touched, also when the recorder is killed.
 set -eu
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 chmod 755 "$work"
 pids=
@@ -18,7 +19,8 @@ denied() { "${user[@]}" "$work/without_rights" docker "$@"; }
 scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)
 [ "$scope" = 0 ] || { echo "yama/ptrace_scope is $scope: a process may not be traced here but by its parent"; exit 77; }
 cs=$work/cyclescope
-start() { "${user[@]}" "$@" >"$work/free/out" 2>&1 & pid=$!; pids="$pids $pid"; sleep 0.05; }
+becomes() { has_become $pid "$(basename "$1")" || has_become $pid "$(basename "$(realpath "$(command -v "$1")")")"; }
+start() { "${user[@]}" "$@" >"$work/free/out" 2>&1 & pid=$!; pids="$pids $pid"; until_true becomes "$1"; }
 
 # 1. Shares and chains: seven procedures of equal shares but two.
 start "$work/procedures" 500 500 500 1000 1000 500 500
@@ -70,30 +72,26 @@ print("ended", flush=True)
 PY
 chmod a+r "$work/signals.py"
 start /usr/bin/python3 "$work/signals.py"
-until grep -q ready "$work/free/out"; do sleep 0.1 && kill -0 $pid; done
+until_true has_line ready "$work/free/out"
 denied "$cs" record -F 250 -o "$work/free/k" -p $pid --seconds 30 2>"$work/said" &
 recorder=$!
-for _ in $(seq 100); do # until it is followed
-    [ "$(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)" = 0 ] || break
-    sleep 0.1
-done
+until_true has_line '^TracerPid:.*[1-9]' /proc/$pid/status
+got() { [ "$(grep -c got "$work/free/out")" -ge "$1" ]; }
 for n in $(seq 40); do
     kill -USR1 $pid
-    for _ in $(seq 500); do [ "$(grep -c got "$work/free/out")" -lt "$n" ] && sleep 0.01 || break; done
+    until_true -t 5 got "$n" || true
 done
+goes_on() { ! grep -q '^State:.*[tT] (stopped)' /proc/$pid/status; }
 kill -STOP $pid
-sleep 0.2
-grep -q '^State:.*[tT] (' /proc/$pid/status
+until_true -t 2 has_line '^State:.*[tT] \(stopped\)' /proc/$pid/status
 kill -CONT $pid
-sleep 0.2
-grep -q '^State:.*[tT] (stopped)' /proc/$pid/status && { echo "it doesn't go on"; exit 1; }
+until_true -t 2 goes_on || { echo "it doesn't go on"; exit 1; }
 tracer=$(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)
 [ "$tracer" -gt 0 ]
 awk '/^PPid/ { print $2 }' "/proc/$tracer/status" | xargs kill -KILL # the recorder itself
 wait $recorder || true
-sleep 0.3
-[ "$(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)" = 0 ]
-[ ! -e "/proc/$tracer" ] || grep -q '^State:.*Z' "/proc/$tracer/status" || { echo "who stopped it is still there"; exit 1; }
+until_true -t 2 has_line '^TracerPid:[[:space:]]*0$' /proc/$pid/status
+until_true -t 2 has_ended "$tracer" || { echo "who stopped it is still there"; exit 1; }
 kill -USR2 $pid
 wait $pid
 [ "$(grep -c got "$work/free/out")" = 40 ]

@@ -3,6 +3,7 @@
 # have): the store always verifies, and nothing that was reported merged is missing.
 # Beside others.
 set -eu
+. "$(dirname "$0")/../until.sh"
 place=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$place"' EXIT
 fill=$BUILD/tests/programs/store_filler
@@ -15,7 +16,7 @@ reported=$(wc -l <"$place/out")
 for ((i = 0; i < kills; i++)); do
     "$fill" "$place/s" count 0 >"$place/out" &
     pid=$!
-    sleep "0.0$((RANDOM % 6))$((RANDOM % 10))"
+    sleep "0.0$((RANDOM % 6))$((RANDOM % 10))" # sleeps: killed at any moment
     kill -9 $pid
     wait $pid 2>/dev/null || true
     reported=$((reported + $(wc -l <"$place/out")))
@@ -33,7 +34,8 @@ for i in 1 2 3; do
     "$fill" "$place/t" count 0 >"$place/out$i" &
     pids="$pids $!"
 done
-until [ "$(ls "$place/t" 2>/dev/null | wc -l)" -eq 3 ]; do sleep 0.01; done
+three_epochs() { [ "$(ls "$place/t" 2>/dev/null | wc -l)" -eq 3 ]; }
+until_true three_epochs
 for ((i = 0; i < 15; i++)); do
     "$CYCLESCOPE" store verify "$place/t" >/dev/null
     "$CYCLESCOPE" store ls "$place/t" >/dev/null

@@ -5,6 +5,7 @@
 # nobody else's text.
 # Beside others.
 set -u
+. "$(dirname "$0")/../until.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root: it runs programs of two users"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"; rm -f /tmp/perf-$map_pid.map' EXIT
@@ -78,9 +79,10 @@ if [ "$(uname -m)" = x86_64 ]; then
         setpriv --reuid="$1" --regid="$1" --clear-groups "$work/jit" <"$work/in" >"$work/out" &
         pid=$!
         exec 9>"$work/in"
-        for _ in $(seq 100); do read -r map_pid start <"$work/out" && break; sleep 0.05; done
+        told() { read -r map_pid start <"$work/out"; }
+        until_true told
         "$2" "/tmp/perf-$map_pid.map" "$start"
-        (sleep 0.5; echo >&9) &
+        (sleep 0.5; echo >&9) & # sleeps: the recording has begun
         record -o "$work/jit.store" -t 2 -p "$pid" >"$work/said" 2>&1 9>&- || fails "record: $(cat "$work/said")"
         exec 9>&-
         wait

@@ -23,7 +23,7 @@ P
 }
 
 # The one's end and the other's begin are two seconds apart.
-both() { "$phased" 1.2 0 1; sleep 1.1; eval "$1"; sleep 1.1; "$phased" 0 1.2 1; }
+both() { "$phased" 1.2 0 1; sleep 1.1; eval "$1"; sleep 1.1; "$phased" 0 1.2 1; } # sleeps: times that are asked for
 export phased work
 export -f both
 "$CYCLESCOPE" record --no-bursts --intervals 100ms -o "$work/r" -- bash -c 'both "date +%T >$work/at"' >/dev/null 2>&1 || fail "record"
@@ -69,7 +69,7 @@ grep -q "nothing to compare" "$work/said" || fail "diff --total: $(cat "$work/sa
 
 [ "$(id -u)" -eq 0 ] || { echo "ok, without a daemon, which needs root"; exit 0; }
 d start --intervals 100ms -F 1000 --merge-interval 1h -o "$work/d" >/dev/null || fail "the daemon doesn't start"
-both 'date +%T >"$work/at"; d epoch >/dev/null; sleep 1; date +%T >"$work/then"' >/dev/null
+both 'date +%T >"$work/at"; d epoch >/dev/null; sleep 1; date +%T >"$work/then"' >/dev/null # sleeps: a clock with seconds
 d stop >/dev/null
 at=$(cat "$work/at") then=$(cat "$work/then")
 "$CYCLESCOPE" store merge --into one "$work/one" "$work/d" >/dev/null || fail "store merge"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # top: rounds of text and JSON, and the screen driven by keys in a terminal (tmux), against a program whose profile is known.
 set -eu
+. "$(dirname "$0")/../until.sh"
 tmp=$(mktemp -d)
 socket=cyclescope-top-$$
 cleanup() {
@@ -40,15 +41,12 @@ rc=0; "$CYCLESCOPE" top -p 4194303 --rounds 1 >/dev/null 2>"$tmp/err" || rc=$?
 [ $rc = 1 ] && grep -q . "$tmp/err" || fail "a process that isn't there"
 
 command -v tmux >/dev/null || { echo "rounds work; the screen was not driven: install tmux"; exit 77; }
-tmux -L "$socket" -f /dev/null new-session -d -x 90 -y 24 "$CYCLESCOPE top -p $target --interval 0.5; echo left=\$?; sleep 60"
+tmux -L "$socket" -f /dev/null new-session -d -x 90 -y 24 "$CYCLESCOPE top -p $target --interval 0.5; echo left=\$?; sleep 60" # sleeps: its screen stays
 screen() { tmux -L "$socket" capture-pane -p >"$tmp/screen"; }
 press() { tmux -L "$socket" send-keys "$@"; }
 await() { # until the screen shows it
-    for _ in $(seq 100); do
-        screen
-        if grep -q -E -- "$1" "$tmp/screen"; then return; fi
-        sleep 0.1
-    done
+    shows() { screen; has_line "$1" "$tmp/screen"; }
+    if until_true -t 10 shows "$1"; then return; fi
     cat "$tmp/screen"
     fail "the screen never showed: $1"
 }

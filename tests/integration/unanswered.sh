@@ -6,6 +6,7 @@
 # The daemon must answer, hear its end, and leave its targets running. Last line but one: "waits" and the longest waits in seconds,
 # of a target, of a status, of a stop (bench/run hostile-wait).
 set -u
+. "$(dirname "$0")/../until.sh"
 work=$(mktemp -d)
 target=${CS_UNANSWERED_SECONDS:-4}
 mounts=(name code path)
@@ -73,7 +74,7 @@ P
 "$CYCLESCOPE" daemon start --foreground --socket "$work/control" -o "$work/store" -F 500 --merge-interval 1s --bursts --remarks "$work/log" \
     >/dev/null 2>"$work/err" &
 daemon=$!
-for _ in $(seq 100); do "$CYCLESCOPE" daemon status --socket "$work/control" >/dev/null 2>&1 && break; sleep 0.1; done
+until_true "$CYCLESCOPE" daemon status --socket "$work/control" >/dev/null
 for m in "${mounts[@]}"; do mkdir "$work/$m"; done
 "$BUILD/tests/hostile/silent" "$target" "$work/name" exec $python "$work/names.py" "$target" >"$work/said.name" 2>&1 &
 "$BUILD/tests/hostile/silent" "$target" "$work/code" code >"$work/said.code" 2>&1 &
@@ -99,7 +100,7 @@ while time.monotonic() < until:
     status = max(status, time.monotonic() - began)
     said = re.search(rb"^unanswered (\d+)", answer, re.M)
     unanswered = int(said[1]) if said else unanswered
-    time.sleep(0.1)
+    time.sleep(0.1)  # sleeps: between two looks
 began, stop = time.monotonic(), 60.0
 os.kill(daemon, signal.SIGTERM)
 while time.monotonic() - began < 60:
@@ -109,7 +110,7 @@ while time.monotonic() - began < 60:
     except (FileNotFoundError, ProcessLookupError):
         stop = time.monotonic() - began
         break
-    time.sleep(0.01)
+    time.sleep(0.01)  # sleeps: between two looks
 stood = {}
 for file in sorted(work.glob("said.*")):
     words = file.read_text().split()

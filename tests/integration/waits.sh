@@ -54,7 +54,7 @@ sys.exit(0 if abs(time["on-cpu"] - ran) < 0.01 * ran + 0.005 else f"not ok: ran 
 # Another user of the same tracepoints, which the kernel then calls in another way, changes no chain.
 "$CYCLESCOPE" record -a --waits --no-bursts --seconds 4 -o "$work/other" >/dev/null 2>&1 &
 other=$!
-sleep 1
+sleep 1 # sleeps: nothing tells when another recording listens
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/two" -- sleep 1 >/dev/null 2>&1
 wait $other
 "$CYCLESCOPE" tree --waits --store "$work/two" >"$work/two.tree"
@@ -63,7 +63,7 @@ grep -qE '^ *[0-9.]+ +[0-9.]+ +__schedule ' "$work/two.tree" && ! grep -q '__tra
 # One long wait is its own median, and of few waits the middle one is: never the middle of a bin.
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/sleeps" -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
 import time
-for s in (0.21, 0.33, 0.33, 0.33, 0.9): time.sleep(s)' >/dev/null 2>&1
+for s in (0.21, 0.33, 0.33, 0.33, 0.9): time.sleep(s)' >/dev/null 2>&1 # sleeps: what is measured
 "$CYCLESCOPE" waits --json --store "$work/sleeps" | python3 -c '
 import json, sys
 row = [r for r in json.load(sys.stdin)["rows"] if r["kind"] == "sleep"][0]

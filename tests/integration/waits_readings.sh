@@ -16,7 +16,7 @@ if os.fork() == 0: # the backend: nobody asks what it does
     for _ in range(3):
         c, _ = back.accept()
         c.recv(9)
-        time.sleep(0.4)
+        time.sleep(0.4)  # sleeps: what is measured
         c.send(b"late")
         c.close()
     os._exit(0)
@@ -39,7 +39,7 @@ print(back.getsockname()[1])
 PY
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/server" -- "$python" "$work/server.py" >"$work/log" 2>&1
 "$CYCLESCOPE" waits --json --store "$work/server" >"$work/server.json" || { echo "not ok: waits of the server"; exit 1; }
-"$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c 'sleep 0.7; true' >/dev/null 2>&1
+"$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c 'sleep 0.7; true' >/dev/null 2>&1 # sleeps: what is measured
 "$CYCLESCOPE" waits --json --store "$work/child" >"$work/child.json" || { echo "not ok: waits of a shell"; exit 1; }
 cat >"$work/timer.py" <<'PY'
 import os, select, subprocess
@@ -54,11 +54,11 @@ copies.kill()
 PY
 "$CYCLESCOPE" record --waits --no-bursts -o "$work/timer" -- "$python" "$work/timer.py" >/dev/null 2>&1
 "$CYCLESCOPE" waits --json --store "$work/timer" >"$work/timer.json" || { echo "not ok: waits that time out"; exit 1; }
-"$CYCLESCOPE" record --waits --no-bursts -t 1 -o "$work/gone" -- sh -c 'sleep 0.3 & exec sleep 5' >/dev/null 2>&1 # a child that nobody reaps
+"$CYCLESCOPE" record --waits --no-bursts -t 1 -o "$work/gone" -- sh -c 'sleep 0.3 & exec sleep 5' >/dev/null 2>&1 # sleeps: a child that nobody reaps
 "$CYCLESCOPE" waits --json --store "$work/gone" >"$work/gone.json" || { echo "not ok: waits of a zombie's parent"; exit 1; }
 "$BUILD/tests/programs/dead_lock" &
 hang=$!
-sleep 1
+sleep 1 # sleeps: until each holds what the other wants, by their clocks
 "$CYCLESCOPE" record --waits --no-bursts -p $hang -t 1 -o "$work/hang" >"$work/said" 2>&1
 "$CYCLESCOPE" waits --json --store "$work/hang" >"$work/hang.json" || { echo "not ok: waits of a dead lock: $(cat "$work/said")"; exit 1; }
 "$CYCLESCOPE" waits --store "$work/hang" | grep -q "^dead lock: " || { echo "not ok: the dead lock isn't named"; exit 1; }

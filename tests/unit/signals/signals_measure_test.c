@@ -46,7 +46,7 @@ static int sleep_loses_cpu(void)
 {
     struct rusage before, after;
     getrusage(RUSAGE_THREAD, &before);
-    usleep(100);
+    usleep(100); /* sleeps: what is measured */
     getrusage(RUSAGE_THREAD, &after);
     return after.ru_nvcsw + after.ru_nivcsw > before.ru_nvcsw + before.ru_nivcsw;
 }

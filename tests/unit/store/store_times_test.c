@@ -261,7 +261,7 @@ static void a_writer_leaves_when_it_had_done(void **unused)
     assert_int_equal(cs_store_open(place, CS_STORE_WRITE, &s, &err), 0);
     uint64_t before_ms = (uint64_t)time(NULL) * 1000;
     assert_int_equal(cs_store_epoch(s, NULL, &err), 0);
-    assert_int_equal(usleep(30000), 0);
+    assert_int_equal(usleep(30000), 0); /* sleeps: what is measured */
     assert_int_equal(cs_store_epoch(s, NULL, &err), 0);
     assert_int_equal(cs_store_epochs(s, &epochs, &n, &err), 0);
     assert_int_equal(n, 2);

@@ -62,8 +62,8 @@ int cs_cycle_account_finish(struct cs_cycle_account_begun *b, struct cs_cycle_ac
     wait_for_others();
     n_finishing--;
     pthread_mutex_unlock(&lock);
-    if (b->i % 5 == 0) /* some take longer than those after them */
-        nanosleep(&(struct timespec){0, 200000}, NULL);
+    if (b->i % 5 == 0)
+        nanosleep(&(struct timespec){0, 200000}, NULL); /* sleeps: takes longer than those after it */
     *out = b->i == FAILS ? NULL : &b->account;
     return b->i == FAILS ? -E2BIG : 0;
 }
@@ -154,7 +154,7 @@ static void few_wait_to_be_taken(void **state)
     struct finish_ahead *f = open_n(N);
     for (size_t i = 0; i < 40; i++) {
         take(f, i);
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        nanosleep(&(struct timespec){0, 1000000}, NULL); /* sleeps: who takes is slow */
     }
     finish_ahead_close(f);
     /* `taken` here lags by the one that is being taken */
@@ -186,7 +186,7 @@ static void one_or_none_needs_no_thread(void **state)
     finish_ahead_close(f);
     begin_all(state);
     f = open_n(1);
-    nanosleep(&(struct timespec){0, 5000000}, NULL); /* one that there shouldn't be would be first */
+    nanosleep(&(struct timespec){0, 5000000}, NULL); /* sleeps: one that there shouldn't be would be first */
     take(f, 0);
     finish_ahead_close(f);
     assert_int_equal(one[0].finished, 1);

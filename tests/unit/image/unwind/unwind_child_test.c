@@ -30,7 +30,7 @@ static int without_cache(void **state)
 
 static void rest(void)
 {
-    nanosleep(&(struct timespec){0, 200000}, NULL);
+    nanosleep(&(struct timespec){0, 200000}, NULL); /* sleeps: between two looks */
 }
 
 static int finish(struct cs_apart *child, struct cs_unwind **unwind)

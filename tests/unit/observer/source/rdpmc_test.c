@@ -283,7 +283,7 @@ static void *stop_when_seen(void *arg)
 {
     struct cs_loop *loop = arg;
     for (unsigned ms = 0; ms < 20000 && __atomic_load_n(&disturbances, __ATOMIC_RELAXED) < 600; ms++)
-        usleep(1000);
+        usleep(1000); /* sleeps: between two looks */
     __atomic_store_n(&loop->stop, 1, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -293,7 +293,7 @@ static void *stop_when_seen(void *arg)
 static void *bring_back(void *arg)
 {
     while (!__atomic_load_n(&((struct cs_loop *)arg)->stop, __ATOMIC_RELAXED)) {
-        usleep(500);
+        usleep(500); /* sleeps: between two looks */
         bool at_rest = __atomic_load_n(&pages[0].lock, __ATOMIC_ACQUIRE) % 2 == 0;
         if (at_rest && __atomic_load_n(&pages[0].index, __ATOMIC_RELAXED) == 0)
             schedule(0, 2, 12345, 1u << 20);

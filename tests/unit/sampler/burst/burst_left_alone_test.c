@@ -73,7 +73,7 @@ KEPT static void sleeping(void)
 static void *sends_to_all(void *arg)
 {
     for (;;) {
-        usleep(300);
+        usleep(300); /* sleeps: often, and yet it works meanwhile */
         kill(getpid(), SIGWINCH);
     }
     return arg;
@@ -139,7 +139,7 @@ static void who_gets_signals_all_the_time_is_left_alone(void **state)
         assert_in_range(++tries, 1, 5000);
     for (unsigned i = 0; i < 20; i++)
         assert_int_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_IGNORED);
-    usleep(1100000);
+    usleep(1100000); /* sleeps: for a second it is left alone */
     assert_int_not_equal(go(runner, pid, 1000, 0)->outcome.skip, CS_BURST_SKIP_IGNORED);
     cs_burst_runner_close(runner);
     end(pid);

@@ -95,7 +95,7 @@ static void *become(void *argument)
 static int keep(void *argument)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    usleep(20000000);
+    usleep(20000000); /* sleeps: it only keeps the memory */
     _exit(argument != NULL);
 }
 
@@ -184,7 +184,7 @@ static void one_round(bool partner, bool timed)
     if (pid == 0)
         attack(probes, partner);
     while (!signs->begun)
-        usleep(100);
+        usleep(100); /* sleeps: between two looks */
     struct cs_burst_runner *runner = runner_of(pid);
     pid_t replayer = cs_burst_runner_replayer(runner);
     const struct cs_burst_outcome *outcome = NULL;

@@ -37,7 +37,7 @@ __attribute__((unused)) static pid_t child(body *run)
         run();
         _exit(0);
     }
-    usleep(20000);
+    usleep(20000); /* sleeps: it is where it works or waits */
     return pid;
 }
 

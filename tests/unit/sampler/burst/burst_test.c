@@ -470,7 +470,7 @@ static void kill_runners(body *run, unsigned times)
         (void)cs_burst_runner_go(runner, &command, &err);
         pthread_join(killer, NULL);
         cs_burst_runner_close(runner);
-        usleep(3000); /* a spell of deafness, and what comes after */
+        usleep(3000); /* sleeps: a spell of deafness, and what comes after */
         int status = 0;
         if (waitpid(pid, &status, WNOHANG) != 0)
             fail_msg("after %u runners: status 0x%x", i + 1, (unsigned)status);

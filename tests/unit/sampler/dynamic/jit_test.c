@@ -55,10 +55,10 @@ static void a_line_of_a_perf_map_holds_from_when_it_was_written(void **state)
     put("tmp/perf-8.map", "9000 100 first\n");
     const uint64_t begin = cs_monotonic_ns(), first = cs_jit_offset(jit, &image, 8, begin, begin, 0x9010, 7);
     assert_true(first >> 63);
-    nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL); /* sleeps: times of a file differ */
     const uint64_t written = cs_monotonic_ns();
     put("tmp/perf-8.map", "9000 100 first\n9000 100 second\n");
-    nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL); /* sleeps: times of a file differ */
     cs_jit_refresh(jit);
     const uint64_t before = written - 20000000, after = written + 30000000;
     assert_int_equal(cs_jit_offset(jit, &image, 8, before, before, 0x9010, 7), first);

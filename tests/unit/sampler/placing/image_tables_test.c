@@ -61,7 +61,7 @@ static int get(struct cs_mapped_image *image)
     for (int i = 0; i < TRIES && rc == 0; i++) {
         rc = cs_image_tables_get(tables, image, getpid(), 0x1000, 0x2000, &table, &n);
         if (rc == 0) {
-            nanosleep(&(struct timespec){0, 10000000}, NULL);
+            nanosleep(&(struct timespec){0, 10000000}, NULL); /* sleeps: between two looks */
             (void)cs_image_tables_poll(tables, &made, &table, &n);
         }
     }
@@ -85,7 +85,7 @@ static void what_a_child_took_is_paid_and_the_next_one_waits(void **state)
     assert_int_equal(get(other), -EAGAIN);
     assert_int_equal(get(own), 1); /* it is there */
     cs_image_tables_limit(tables, 1000);
-    nanosleep(&(struct timespec){0, 10000000}, NULL);
+    nanosleep(&(struct timespec){0, 10000000}, NULL); /* sleeps: a budget comes with time */
     assert_int_equal(get(other), 1);
 }
 
@@ -95,7 +95,7 @@ static void a_dear_one_shuts_out_others_for_a_while_only(void **state)
     cs_image_tables_limit(tables, 1);
     cs_image_tables_pay(tables, 3600000000000);
     assert_int_equal(get(own), -EAGAIN);
-    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    nanosleep(&(struct timespec){0, 300000000}, NULL); /* sleeps: a budget comes with time */
     assert_int_equal(get(own), 1);
 }
 

@@ -203,7 +203,7 @@ static unsigned race(void)
     *signs = (struct signs){.begun = false};
     pid_t pid = attacker();
     while (!signs->begun)
-        usleep(100);
+        usleep(100); /* sleeps: between two looks */
     assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
     assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);

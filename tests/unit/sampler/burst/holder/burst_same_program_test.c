@@ -56,7 +56,7 @@ CHANGING(changes_no_new_privs, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
 static int keep(void *argument)
 {
     prctl(PR_SET_PDEATHSIG, 0);
-    usleep(3000000);
+    usleep(3000000); /* sleeps: it only keeps the memory */
     _exit(argument != NULL);
 }
 static void have_partner(void)
@@ -69,7 +69,7 @@ static void *become(void *argument)
 {
     char *self[] = {"/proc/self/exe", "works", NULL};
     while (!orders->change)
-        usleep(100);
+        usleep(100); /* sleeps: between two looks */
     execv(self[0], self);
     return argument;
 }
@@ -140,7 +140,7 @@ static void changed_rights_end_it(body *run)
     assert_true(bursts_come(runner, pid));
     orders->change = 1;
     for (int i = 0; i < 1000 && !orders->changed; i++)
-        usleep(1000);
+        usleep(1000); /* sleeps: between two looks */
     assert_true(orders->changed);
     const struct cs_burst_outcome *outcome = &go(runner, pid, 1000, 0)->outcome;
     assert_int_equal(outcome->skip, CS_BURST_SKIP_RIGHTS);
@@ -173,6 +173,24 @@ static void is_another_now(struct cs_burst_runner *runner, pid_t pid, enum cs_bu
     cs_burst_runner_close(runner);
 }
 
+/* Then it has another name than this test's child. */
+static void until_exec(pid_t pid)
+{
+    char path[40], ours[20] = "", its[20] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    prctl(PR_GET_NAME, ours);
+    for (int i = 0; i < 10000; i++) {
+        FILE *f = fopen(path, "re");
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%19s", its), 1);
+        fclose(f);
+        if (strcmp(its, ours) != 0)
+            return;
+        usleep(1000); /* sleeps: between two looks */
+    }
+    fail_msg("no exec");
+}
+
 static void exec_ends_it(body *run)
 {
     begin();
@@ -180,7 +198,7 @@ static void exec_ends_it(body *run)
     struct cs_burst_runner *runner = runner_of(pid);
     assert_true(bursts_come(runner, pid));
     orders->change = 1;
-    usleep(300000);
+    until_exec(pid);
     is_another_now(runner, pid, CS_BURST_SKIP_PROGRAM);
     runner = runner_of(pid);
     assert_true(bursts_come(runner, pid));
@@ -242,8 +260,8 @@ static void an_exec_in_the_middle_is_seen(void **state)
         bool other = false;
         for (int i = 0; i < 40 || (!other && i < 5000); i++) {
             orders->change = i >= 3;
-            if (i >= 40) /* a busy machine: the exec isn't done yet */
-                usleep(1000);
+            if (i >= 40)
+                usleep(1000); /* sleeps: a busy machine, the exec isn't done yet */
             uint32_t skip_of = go(runner, pid, 4000, 0)->outcome.skip;
             assert_false(other && skip_of == CS_BURST_SKIP_NONE);
             other = other || skip_of == CS_BURST_SKIP_PROGRAM;
