@@ -181,7 +181,7 @@ static int prepare(struct ours *o, unsigned counters, struct cs_error *err)
     rule.same_tag = true;
     rule.gap_cycles = (uint64_t)(cs_clock_hz() * 1e-5);
     cs_observe_memory_rule(&rule, cs_clock_hz(), 0);
-    if (cs_sink_open(1, counters, &rule, &o->sink, err) < 0)
+    if (cs_sink_open(1, counters, NULL, 0, &rule, &o->sink, err) < 0)
         return -1;
     cs_sink_period(o->sink, 0, cs_clock_hz());
     o->run = cs_loop_variant(&shape);

@@ -221,11 +221,6 @@ const char *cs_image_path(const struct cs_image_code *code)
 {
     return code->image ? code->image->path : "";
 }
-const char *cs_image_build_id(const struct cs_image_code *code)
-{
-    return code->image ? code->image->build_id : "";
-}
-
 static void seek_debug(struct cs_image_code *code)
 {
     if (code->debug_sought || !code->image)

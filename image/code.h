@@ -54,9 +54,8 @@ struct cs_image_code *cs_image_share(struct cs_image_code *code);
 /* What another file could tell of it: see cs_debuginfod_ask. */
 enum cs_image_lack cs_image_lacks(struct cs_image_code *code);
 
-const char *cs_image_trouble(const struct cs_image_code *code);  /* one sentence, "" = none */
-const char *cs_image_path(const struct cs_image_code *code);     /* the file that was opened, "" = none */
-const char *cs_image_build_id(const struct cs_image_code *code); /* hex, "" = none */
+const char *cs_image_trouble(const struct cs_image_code *code); /* one sentence, "" = none */
+const char *cs_image_path(const struct cs_image_code *code);    /* the file that was opened, "" = none */
 
 /* Procedures in ascending order of start. */
 size_t cs_image_procedures(struct cs_image_code *code);

@@ -133,9 +133,8 @@ static int open_sink(struct cs_observation *o, const struct cs_dte_rule *rule, s
         counters[c] = o->seen.counters[c];
     int rc = cs_ratios_choose(o->options.ratios, o->options.n_ratios, counters, o->seen.n_counters, ratios,
                               &n, err);
-    return rc < 0
-               ? rc
-               : cs_sink_open_ratios(o->seen.n_tags, o->seen.n_counters, ratios, n, rule, &o->seen.sink, err);
+    return rc < 0 ? rc
+                  : cs_sink_open(o->seen.n_tags, o->seen.n_counters, ratios, n, rule, &o->seen.sink, err);
 }
 
 static int prepare(struct cs_observation *o, struct cs_error *err)

@@ -19,7 +19,7 @@
 struct cs_catalog_image {
     const char *epoch;
     const struct cs_store_image *image;
-    bool has_names; /* cs_store_name gave it some in this epoch */
+    bool has_names; /* cs_store_merge_names gave it some in this epoch */
     bool is_first;  /* no earlier epoch has it */
 };
 

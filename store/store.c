@@ -369,17 +369,3 @@ int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *im
     cs_store_unlock(lock);
     return rc;
 }
-
-int cs_store_name(struct cs_store *store, const struct cs_store_image *image, uint64_t offset, uint64_t size,
-                  const char *name, struct cs_error *err)
-{
-    struct cs_table *names = cs_table_open(&cs_schema_names);
-    int64_t text = names ? cs_table_text(names, name) : -ENOMEM;
-    int rc;
-    if (text < 0 || cs_table_add(names, (uint64_t[]){offset, size, (uint64_t)text}) < 0)
-        rc = cs_fail(err, ENOMEM, "not enough memory for the name %s", name);
-    else
-        rc = cs_store_merge_names(store, image, names, err);
-    cs_table_close(names);
-    return rc;
-}

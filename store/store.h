@@ -131,12 +131,8 @@ int cs_store_merge(struct cs_store *store, const struct cs_store_image *image,
 /* Is that what was asked for? A thread also by its name alone: "worker" is each "worker (TID)". */
 bool cs_store_label_is(const char *label, const char *asked);
 
-/* Adds names to an image that has no symbol table of its own (JIT, TAG): value or start offset, size, name.
- */
-int cs_store_name(struct cs_store *store, const struct cs_store_image *image, uint64_t offset, uint64_t size,
-                  const char *name, struct cs_error *err);
-
-/* The same for many names at once: a table of cs_schema_names. */
+/* Adds names to an image that has no symbol table of its own (JIT, TAG): a table of cs_schema_names, whose rows have value or
+ * start offset, size, name. */
 int cs_store_merge_names(struct cs_store *store, const struct cs_store_image *image, struct cs_table *names,
                          struct cs_error *err);
 
@@ -170,7 +166,7 @@ struct cs_store_profile_ref {
 };
 /* Reads a profile's table. The caller closes it. */
 int cs_store_load(const struct cs_store_profile_ref *ref, struct cs_table **out, struct cs_error *err);
-/* Names given with cs_store_name, over all epochs, ascending by offset. */
+/* Names given with cs_store_merge_names, over all epochs, ascending by offset. */
 int cs_store_names(struct cs_store *store, const char *image_id,
                    int (*visit)(uint64_t offset, uint64_t size, const char *name, void *arg), void *arg,
                    struct cs_error *err);

@@ -177,20 +177,3 @@ enum cs_unwind_end cs_unwind_chain(struct cs_unwind_frame *frame, const struct c
     }
     return CS_UNWIND_END_DEPTH;
 }
-
-const char *cs_unwind_end_name(enum cs_unwind_end end)
-{
-    static const char *const names[] = {
-        [CS_UNWIND_END_COMPLETE] = "complete",
-        [CS_UNWIND_END_DEPTH] = "too deep",
-        [CS_UNWIND_END_NO_IMAGE] = "no image",
-        [CS_UNWIND_END_NO_ROWS] = "no frame description",
-        [CS_UNWIND_END_UNSUPPORTED] = "unsupported description",
-        [CS_UNWIND_END_REGISTER] = "register not known",
-        [CS_UNWIND_END_MEMORY] = "stack not readable",
-        [CS_UNWIND_END_STUCK] = "stack doesn't get shorter",
-        [CS_UNWIND_END_NOT_LOADED] = "table not loaded",
-        [CS_UNWIND_END_OVER_UNKNOWN] = "a frame without an image",
-    };
-    return end < CS_UNWIND_ENDS && names[end] ? names[end] : "unknown";
-}

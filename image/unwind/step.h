@@ -43,7 +43,5 @@ enum cs_unwind_end cs_unwind_step(struct cs_unwind_frame *frame, const struct cs
                                   const struct cs_unwind_space *space);
 enum cs_unwind_end cs_unwind_chain(struct cs_unwind_frame *frame, const struct cs_unwind_space *space,
                                    uint64_t *pcs, size_t room, size_t *n);
-/* A word or two each, for people. */
-const char *cs_unwind_end_name(enum cs_unwind_end end);
 
 #endif

@@ -260,7 +260,7 @@ int cs_observe_load(struct cs_store *store, const char *program, struct cs_obser
         strcpy(kept->image_id, f->chosen);
         name_columns(&r);
         name_ratios(&r);
-        rc = cs_sink_open_ratios(r.n_tags, r.n_counters, r.ratios, r.n_ratios, &rule, &kept->sink, err);
+        rc = cs_sink_open(r.n_tags, r.n_counters, r.ratios, r.n_ratios, &rule, &kept->sink, err);
         for (size_t i = 0; rc == 0 && i < cs_table_rows(r.table); i++) {
             const struct cs_observed_row *row = cs_table_at(r.table, i);
             const char *what = cs_table_string(r.table, row->what), *of = cs_table_string(r.table, row->of);

@@ -135,7 +135,7 @@ int cs_observe_replay(const char *path, const struct cs_observe_replay_options *
         rc = cs_ratios_choose(options->ratios, options->n_ratios, counters, n_counters, ratios, &n_ratios,
                               err);
     if (rc == 0)
-        rc = cs_sink_open_ratios(head->n_tags, n_counters, ratios, n_ratios, &rule, sink, err);
+        rc = cs_sink_open(head->n_tags, n_counters, ratios, n_ratios, &rule, sink, err);
     if (rc == 0) {
         cs_sink_period(*sink, period, (double)head->cycles_per_second);
         rc = play(r, options, &regions, *sink, err);

@@ -8,15 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule *rule, struct cs_sink **out,
-                 struct cs_error *err)
-{
-    return cs_sink_open_ratios(n_tags, n_counters, NULL, 0, rule, out, err);
-}
-
-int cs_sink_open_ratios(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios,
-                        unsigned n_ratios, const struct cs_dte_rule *rule, struct cs_sink **out,
-                        struct cs_error *err)
+int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios, unsigned n_ratios,
+                 const struct cs_dte_rule *rule, struct cs_sink **out, struct cs_error *err)
 {
     size_t head = (sizeof(struct cs_sink) + 63) & ~(size_t)63, table = cs_tags_size(n_counters + n_ratios);
     size_t bytes = head + n_tags * table;

@@ -47,13 +47,9 @@ struct cs_sink {
     uint64_t rates[CS_SERIES_MAX][CS_DTE_RATE_BINS];
 };
 
-/* Allocates everything in one mapping, touches it, and locks it where permitted. */
-int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_dte_rule *rule, struct cs_sink **out,
-                 struct cs_error *err);
-/* With ratios of counters, whose distributions are kept, too. */
-int cs_sink_open_ratios(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios,
-                        unsigned n_ratios, const struct cs_dte_rule *rule, struct cs_sink **out,
-                        struct cs_error *err);
+/* Allocates everything in one mapping, touches it, and locks it where permitted. Distributions of ratios are kept, too. */
+int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios, unsigned n_ratios,
+                 const struct cs_dte_rule *rule, struct cs_sink **out, struct cs_error *err);
 void cs_sink_close(struct cs_sink *sink);
 /* Brings whole_run and rates up to date; for after the last sample. */
 void cs_sink_total(struct cs_sink *sink);

@@ -8,6 +8,23 @@
 
 #include <elfutils/libdwfl.h>
 
+static const char *end_name(enum cs_unwind_end end)
+{
+    static const char *const names[] = {
+        [CS_UNWIND_END_COMPLETE] = "complete",
+        [CS_UNWIND_END_DEPTH] = "too deep",
+        [CS_UNWIND_END_NO_IMAGE] = "no image",
+        [CS_UNWIND_END_NO_ROWS] = "no frame description",
+        [CS_UNWIND_END_UNSUPPORTED] = "unsupported description",
+        [CS_UNWIND_END_REGISTER] = "register not known",
+        [CS_UNWIND_END_MEMORY] = "stack not readable",
+        [CS_UNWIND_END_STUCK] = "stack doesn't get shorter",
+        [CS_UNWIND_END_NOT_LOADED] = "table not loaded",
+        [CS_UNWIND_END_OVER_UNKNOWN] = "a frame without an image",
+    };
+    return end < CS_UNWIND_ENDS && names[end] ? names[end] : "unknown";
+}
+
 static int no_debug(Dwfl_Module *module, void **arg, const char *name, Dwarf_Addr base, const char *file,
                     const char *link, GElf_Word crc, char **found)
 {
@@ -80,7 +97,7 @@ static void compare(Dwfl *dwfl, pid_t tid)
     if (((same != both && !getenv("CS_CHAIN_ENDS")) || end != CS_UNWIND_END_COMPLETE) &&
         shown < (getenv("CS_CHAIN_SHOW") ? 20 : 1)) {
         shown++;
-        printf("thread %d: ours %zu frames, %s; theirs %zu, %s\n", tid, n, cs_unwind_end_name(end), t.n,
+        printf("thread %d: ours %zu frames, %s; theirs %zu, %s\n", tid, n, end_name(end), t.n,
                rc == 0 ? "complete" : dwfl_errmsg(-1));
         for (size_t i = 0; i < n || i < t.n; i++) {
             uint64_t at = i < n ? pcs[i] : t.pcs[i];
@@ -138,7 +155,7 @@ int main(int argc, char **argv)
            complete, theirs_complete, frames, equal, beyond);
     for (int e = 0; e < CS_UNWIND_ENDS; e++)
         if (ended[e])
-            printf(" %s %zu,", cs_unwind_end_name(e), ended[e]);
+            printf(" %s %zu,", end_name(e), ended[e]);
     printf("\n");
     return chains ? 0 : 1;
 }

@@ -6,6 +6,7 @@
  *   store_filler STORE shared PERCENT      two merges of 100 samples of an event that had a counter for so
  * long */
 #include "store/store.h"
+#include "tests/unit/give_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static int fill_random(struct cs_store *store, unsigned n)
         rc = cs_store_merge(store, &image, &head, table, &err);
         cs_table_close(table);
         if (rc == 0)
-            rc = cs_store_name(store, &image, draw() % 64, 8, "a name", &err);
+            rc = give_name(store, &image, draw() % 64, 8, "a name", &err);
         if (rc == 0)
             rc = cs_store_count(store, draw() % 2 ? "lost" : "samples", draw() % 1000, &err);
     }

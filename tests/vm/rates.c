@@ -22,7 +22,7 @@ static struct cs_loop *prepare(struct cs_sink **sink, const struct cs_dte_rule *
     static struct cs_loop loop;
     struct cs_error err;
     memset(&loop, 0, sizeof loop);
-    if (cs_sink_open(0, 2, rule, sink, &err) < 0) {
+    if (cs_sink_open(0, 2, NULL, 0, rule, sink, &err) < 0) {
         printf("  %s\n", err.text);
         exit(1);
     }

@@ -2,6 +2,7 @@
 /* The truth is the same list read without a cache. Two images: this program, which has symbols, and the C
  * library, which has exported names, stubs and frame descriptions. */
 #include "image/code.h"
+#include "image/file/elf.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -54,12 +55,12 @@ static int find_images(void **unused)
         return -1;
     dl_iterate_phdr(take_libc, NULL);
     for (int i = 0; i < IMAGES; i++) {
-        struct cs_image_code *code;
+        struct elf_file *file;
         struct cs_error err = {0};
-        if (cs_image_open_file(paths[i], &code, &err) < 0)
+        if (elf_file_open(paths[i], &file, &err) < 0)
             return -1;
-        snprintf(ids[i], sizeof ids[i], "%s", cs_image_build_id(code));
-        cs_image_close(code);
+        snprintf(ids[i], sizeof ids[i], "%s", file->build_id);
+        elf_file_close(file);
     }
     return 0;
 }

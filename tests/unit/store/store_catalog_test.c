@@ -3,6 +3,7 @@
  * of the files. */
 #include "store/catalog.h"
 #include "store/file.h"
+#include "tests/unit/give_name.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static int make_store(void **unused)
     merge(store, 0, "cycles", "", 1);
     merge(store, 0, "cycles", "worker (12)", 2);
     merge(store, 1, "cpu-clock", "", 4);
-    assert_int_equal(cs_store_name(store, &images[1], 16, 16, "method", &err), 0);
+    assert_int_equal(give_name(store, &images[1], 16, 16, "method", &err), 0);
     snprintf(epoch, sizeof epoch, "%s/%s", path, cs_store_epoch_name(store));
     snprintf(kept, sizeof kept, "%s/.catalog", epoch);
     cs_store_close(store);

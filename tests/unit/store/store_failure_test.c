@@ -4,6 +4,7 @@
  * operation. The same with the process dying at the n-th call, as a SIGKILL leaves it. Nothing is renamed
  * into place before it was synced, as a power cut would show. Calls are wrapped by the linker. */
 #include "store/store.h"
+#include "tests/unit/give_name.h"
 #include "tests/unit/store/each_profile.h"
 #include "tests/unit/tree.h"
 
@@ -234,7 +235,7 @@ static int merge_in_batch(void)
 static int count_and_name(void)
 {
     int rc = cs_store_count(held, "lost", 1, &err);
-    return rc < 0 ? rc : cs_store_name(held, &image, 16, 8, "name", &err);
+    return rc < 0 ? rc : give_name(held, &image, 16, 8, "name", &err);
 }
 
 static void no_bad(const char *sentence, void *arg)
@@ -388,7 +389,7 @@ static void a_batch_syncs_each_directory_once_at_its_end(void **unused)
         snprintf(another.id, sizeof another.id, "cd%u", i);
         struct cs_table *table = table_of(1);
         assert_int_equal(cs_store_merge(held, &another, &head, table, &err), 0);
-        assert_int_equal(cs_store_name(held, &another, 16, 8, "name", &err), 0);
+        assert_int_equal(give_name(held, &another, 16, 8, "name", &err), 0);
         cs_table_close(table);
     }
     assert_int_equal(cs_store_count_all(held, counters, 2, &err), 0);

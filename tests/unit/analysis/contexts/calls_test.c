@@ -3,6 +3,7 @@
  * at each chain by itself. It also tests short names of C++. */
 #include "analysis/contexts/calls.h"
 #include "image/code.h"
+#include "tests/unit/give_name.h"
 #include "tests/unit/tree.h"
 
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static int fill_store(void **unused)
     for (unsigned f = 0; f < FUNCTIONS; f++) {
         char name[8];
         snprintf(name, sizeof name, "f%u", f);
-        assert_int_equal(cs_store_name(store, &image, offset_of(f), 1 << 24, name, &err), 0);
+        assert_int_equal(give_name(store, &image, offset_of(f), 1 << 24, name, &err), 0);
     }
     for (unsigned half = 0; half < 2; half++) {
         struct cs_contexts *tree = cs_contexts_open();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples by procedure and interval, of an image whose procedures are named in the store: 0..0x20 and 0x40..0x60. */
 #include "cli/profile/interval_matrix.h"
+#include "tests/unit/give_name.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
@@ -35,8 +36,8 @@ static void filled(const uint64_t (*clock)[4], size_t n_clock, const uint64_t (*
     snprintf(directory, sizeof directory, "/tmp/interval_matrix_test.%d", (int)getpid());
     assert_int_equal(cs_store_open(directory, CS_STORE_WRITE, &store, &err), 0);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    assert_int_equal(cs_store_name(store, &code, 0, 0x20, "seldom", &err), 0);
-    assert_int_equal(cs_store_name(store, &code, 0x40, 0x20, "often", &err), 0);
+    assert_int_equal(give_name(store, &code, 0, 0x20, "seldom", &err), 0);
+    assert_int_equal(give_name(store, &code, 0x40, 0x20, "often", &err), 0);
     put(store, "cpu-clock", clock, n_clock);
     if (n_faults)
         put(store, "page-faults", faults, n_faults);

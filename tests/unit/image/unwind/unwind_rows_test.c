@@ -206,9 +206,10 @@ static void compare(Dwarf_CFI *cfi[2], const struct cs_unwind_header *table, uin
     if (ok) {
         t->equal++;
     } else if (t->wrong++ < 5) {
-        print_message("%s at %#lx: rule %d: %s, ra %d ok %d value %lx pc %lx cfa %lx sp %lx fp %lx bx %lx\n",
-                      path, (unsigned long)at, rule->cfa, cs_unwind_end_name(end), ra, ok, value, after.pc,
-                      cfa, after.registers[sp], after.registers[fp], after.registers[3]);
+        print_message(
+            "%s at %#lx: rule %d: end %d, ra %d ok %d value %lx pc %lx cfa %lx sp %lx fp %lx bx %lx\n", path,
+            (unsigned long)at, rule->cfa, (int)end, ra, ok, value, after.pc, cfa, after.registers[sp],
+            after.registers[fp], after.registers[3]);
     }
 out:
     free(frame);

@@ -75,7 +75,7 @@ static double worst_error(const struct program *p, double period, double long_sh
     rule.slow_cycles = 2500;
     rule.same_tag = true;
     rule.gap_cycles = (uint64_t)(2 * period) + 25000;
-    assert_int_equal(cs_sink_open(1, 1, &rule, &w.sink, &err), 0);
+    assert_int_equal(cs_sink_open(1, 1, NULL, 0, &rule, &w.sink, &err), 0);
     cs_sink_period(w.sink, (uint64_t)period, 2.5e9);
     double now = 0;
     for (unsigned v = 0; v < VISITS; v++) {

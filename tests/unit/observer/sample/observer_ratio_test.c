@@ -54,7 +54,7 @@ static struct cs_sink *observed(void)
     struct cs_sample from = {.start = 1000, .end = 1100, .complete = true, .tags = {1}}, to;
     rule.same_tag = true;
     rule.gap_cycles = 100000;
-    assert_int_equal(cs_sink_open_ratios(1, 2, &ipc, 1, &rule, &sink, &err), 0);
+    assert_int_equal(cs_sink_open(1, 2, &ipc, 1, &rule, &sink, &err), 0);
     cs_sink_first(sink, 1, &from);
     for (unsigned i = 0; i < 400; i++, from = to) {
         uint64_t cycles = i >= 200 ? 500 : i % 2 ? 3000 : 1000;

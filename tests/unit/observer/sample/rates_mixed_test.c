@@ -37,7 +37,7 @@ static struct cs_rates_mixed seen(uint64_t period, double jitter, bool probes, u
     struct cs_sink *s;
     struct cs_sample from = {0}, to = {.complete = true};
     uint64_t at = 1;
-    assert_int_equal(cs_sink_open(1, 1, &rule, &s, &err), 0);
+    assert_int_equal(cs_sink_open(1, 1, NULL, 0, &rule, &s, &err), 0);
     cs_sink_period(s, period, 1e9);
     for (unsigned i = 0; i < samples; i++) {
         to.start = to.end = at;

@@ -321,7 +321,7 @@ static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
     schedule(0, 0, 1000, 1000);
     pmu.meanwhile = disturb;
     reads = disturbances = 0;
-    assert_int_equal(cs_sink_open(0, 1, &rule, &sink, &err), 0);
+    assert_int_equal(cs_sink_open(0, 1, NULL, 0, &rule, &sink, &err), 0);
     loop = (struct cs_loop){.sink = sink, .hardware = {{.page = &pages[0], .width = 48}}};
     pthread_create(&stopper, NULL, stop_when_seen, &loop);
     pthread_create(&back, NULL, bring_back, &loop);

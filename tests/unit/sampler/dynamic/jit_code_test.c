@@ -4,6 +4,7 @@
 #include "sampler/dynamic/jit_code.h"
 #include "sampler/dynamic/jit_methods.h"
 #include "store/kept_code.h"
+#include "tests/unit/give_name.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -83,10 +84,10 @@ static void what_is_kept_is_an_elf_file_with_the_code_at_the_offsets(void **stat
     struct cs_image_code *open;
     assert_int_equal(cs_store_open(folder, CS_STORE_WRITE, &store, &err), 0);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    assert_int_equal(
-        cs_store_name(store, &image, cs_jit_name_offset("f (2)"), CS_JIT_METHOD_MAX, "f (2)", &err), 0);
-    assert_int_equal(
-        cs_store_name(store, &image, cs_jit_name_offset("f (9)"), CS_JIT_METHOD_MAX, "f (9)", &err), 0);
+    assert_int_equal(give_name(store, &image, cs_jit_name_offset("f (2)"), CS_JIT_METHOD_MAX, "f (2)", &err),
+                     0);
+    assert_int_equal(give_name(store, &image, cs_jit_name_offset("f (9)"), CS_JIT_METHOD_MAX, "f (9)", &err),
+                     0);
     assert_int_equal(cs_image_open(&image, store, &open, &err), 0);
     size_t n;
     bool executable;

@@ -8,6 +8,7 @@
 #include "store/base/bytes.h"
 #include "store/base/kept_lines.h"
 #include "store/kept_code.h"
+#include "tests/unit/give_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -297,8 +298,8 @@ static void what_is_kept_is_read_as_lines_of_any_image(void **state)
     assert_int_equal(cs_store_open(folder, CS_STORE_WRITE, &store, &err), 0);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
     const uint64_t f = cs_jit_name_offset("f"), g = cs_jit_name_offset("g");
-    assert_int_equal(cs_store_name(store, &image, f, CS_JIT_METHOD_MAX, "f", &err), 0);
-    assert_int_equal(cs_store_name(store, &image, g, CS_JIT_METHOD_MAX, "g", &err), 0);
+    assert_int_equal(give_name(store, &image, f, CS_JIT_METHOD_MAX, "f", &err), 0);
+    assert_int_equal(give_name(store, &image, g, CS_JIT_METHOD_MAX, "g", &err), 0);
     assert_int_equal(cs_image_open(&image, store, &open, &err), 0);
     assert_int_equal(cs_image_frames_at(open, f + 3, frames, 4), 0);
     assert_int_equal(cs_image_frames_at(open, f + 7, frames, 4), 1);
@@ -344,7 +345,7 @@ static void what_two_stores_keep_is_joined(void **state)
     assert_int_equal(cs_jit_code_combine(folder, other, image.id, 1 << 20, &err), 0);
     assert_int_equal(cs_store_open(folder, CS_STORE_WRITE, &store, &err), 0);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
-    assert_int_equal(cs_store_name(store, &image, h, CS_JIT_METHOD_MAX, "h", &err), 0);
+    assert_int_equal(give_name(store, &image, h, CS_JIT_METHOD_MAX, "h", &err), 0);
     assert_int_equal(cs_image_open(&image, store, &open, &err), 0);
     assert_true(cs_image_line_at(open, h + 9, &frame));
     assert_int_equal(frame.line, 51);
