@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counting noise is Poisson; runs of one side that differ by more widen it (chi-square of the row, drawn towards the usual). The chance of
- * many rows becomes a false discovery rate (analysis/statistics/significance.h). */
+/* Counting noise is Poisson; runs of one side that differ by more widen it (chi-square of the row, drawn towards the usual). The usual
+ * is a trend (Robinson, McCarthy and Smyth 2010): a factor on counting noise, and a spread of the shares themselves, which is most of
+ * it in large rows. The chance of many rows becomes a false discovery rate (analysis/statistics/significance.h). */
 #include "cli/compare/comparison.h"
 
 #include "analysis/statistics/significance.h"
@@ -11,11 +12,17 @@
 
 #define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
 #define COMPARABLE_MIN 5
-#define TELLING_MEAN_MIN 20 /* samples a run, from which on a row tells of runs and not of counting */
+#define DISPERSION_LEAST 1e-3 /* runs that agree exactly have a logarithm, too */
+#define TELLING_MEAN_MIN 20   /* samples a run, from which on a row tells of runs and not of counting */
 /* Degrees of freedom that all rows together lend to one row's dispersion, where its own runs agree and where not. */
 #define CALM_CHANCE 0.1
 #define CALM_FREEDOM 40.0
 #define RESTLESS_FREEDOM 2.0
+/* Relative variances of a share that are tried: from 0.01 % squared to 100 % squared. */
+#define SPREADS 65
+#define SPREAD_LEAST 1e-8
+#define SPREAD_ROWS_MIN 10
+#define SPREAD_GAIN_MIN 2.0 /* of log-likelihood, or the factor alone explains the rows */
 #define VISIBLE_SD                                                                                           \
     3.86 /* standard deviations: 2.58 for one false alarm in a hundred, 1.28 for nine of ten found */
 
@@ -56,19 +63,73 @@ static double row_chi(const struct runs *runs, const struct run_row *row, double
     return chi;
 }
 
-/* Variance over mean of the middle row: 1 = counting noise. The mean of all would be that of a few restless rows. */
-static double usual_dispersion(const struct runs *runs)
+/* Samples of a row that a run of usual size has. */
+static double row_mean(const struct runs *runs, const struct run_row *row)
 {
-    double *each = malloc((runs->n_rows + 1) * sizeof *each), freedom;
-    size_t n = 0;
-    for (size_t i = 0; each && i < runs->n_rows; i++) {
-        double chi = row_chi(runs, &runs->row[i], TELLING_MEAN_MIN, &freedom);
-        if (freedom >= 1)
-            each[n++] = chi / freedom;
+    double sum = 0, total = 0, squares = 0;
+    for (size_t r = 0; r < runs->n_runs; r++) {
+        sum += row->samples[r];
+        total += runs->run[r].total;
+        squares += pow(runs->run[r].total, 2);
     }
-    double median = n ? cs_median(each, n) : 1;
-    free(each);
-    return fmax(1, median);
+    return total > 0 ? sum / total * (squares / total) : 0;
+}
+
+static double usual_dispersion(const struct comparison *c, double mean)
+{
+    return c->dispersion * (1 + c->spread * mean);
+}
+
+double comparison_spread_percent(const struct comparison *c)
+{
+    return 100 * sqrt(c->dispersion * c->spread);
+}
+
+struct dispersed {
+    double mean, dispersion; /* variance over mean, without its bias as a median */
+};
+
+/* The middle row's dispersion where `spread` is taken out: the mean of all would be that of a few restless rows. `misfit` is what the
+ * logarithms of all differ by. */
+static double dispersion_with(double spread, const struct dispersed *row, size_t n, double *rest,
+                              double *misfit)
+{
+    for (size_t i = 0; i < n; i++)
+        rest[i] = row[i].dispersion / (1 + spread * row[i].mean);
+    double usual = n ? fmax(1, cs_median(rest, n)) : 1;
+    *misfit = 0;
+    for (size_t i = 0; i < n; i++)
+        *misfit += fabs(log(fmax(rest[i], DISPERSION_LEAST) / usual));
+    return usual;
+}
+
+static int fit_dispersion(const struct runs *runs, struct comparison *c)
+{
+    struct dispersed *row = malloc((runs->n_rows + 1) * sizeof *row);
+    double *rest = malloc((runs->n_rows + 1) * sizeof *rest), freedom, least = 0, misfit;
+    size_t n = 0;
+    for (size_t i = 0; row && rest && i < runs->n_rows; i++) {
+        double chi = row_chi(runs, &runs->row[i], TELLING_MEAN_MIN, &freedom);
+        if (freedom >= 1) /* Wilson and Hilferty's median of chi-square */
+            row[n++] = (struct dispersed){row_mean(runs, &runs->row[i]),
+                                          chi / (freedom * pow(1 - 2 / (9 * freedom), 3))};
+    }
+    c->spread = 0;
+    c->dispersion = row && rest ? dispersion_with(0, row, n, rest, &least) : 1;
+    const double alone = least;
+    for (unsigned k = 0; row && rest && n >= SPREAD_ROWS_MIN && k < SPREADS; k++) {
+        double spread = pow(SPREAD_LEAST, 1 - k / (SPREADS - 1.0));
+        double dispersion = dispersion_with(spread, row, n, rest, &misfit);
+        if (misfit < least && (double)n * log(alone / misfit) > SPREAD_GAIN_MIN) {
+            least = misfit;
+            c->spread = spread;
+            c->dispersion = dispersion;
+        }
+    }
+    const int rc = row && rest ? 0 : -ENOMEM;
+    free(row);
+    free(rest);
+    return rc;
 }
 
 /* Chance that n samples fall as far from a share p of them as a, by counting alone and by what runs differ by. */
@@ -79,9 +140,10 @@ static double chance_of(const struct runs *runs, const struct comparison *c, con
     if (!(c->side[0].runs > 1 || c->side[1].runs > 1) || !(n > 0))
         return counting;
     /* A row that is as calm as most is taken for one of them; any other one is known by its own few runs. */
-    bool calm = cs_chi_square_above(chi / c->dispersion, freedom) > CALM_CHANCE;
+    double usual = usual_dispersion(c, row_mean(runs, x->row));
+    bool calm = cs_chi_square_above(chi / usual, freedom) > CALM_CHANCE;
     double prior = calm ? CALM_FREEDOM : RESTLESS_FREEDOM;
-    double dispersion = fmax(1, (chi + prior * c->dispersion) / (freedom + prior));
+    double dispersion = fmax(1, (chi + prior * usual) / (freedom + prior));
     double t = (x->a - n * p) / sqrt(n * p * (1 - p) * dispersion);
     return fmax(counting, cs_student_two_sided(t, freedom + prior));
 }
@@ -144,7 +206,6 @@ static int by_change(const void *left, const void *right)
 int runs_compare(const struct runs *runs, struct comparison *c)
 {
     sum_sides(runs, c);
-    c->dispersion = usual_dispersion(runs);
     c->time = !c->shares && c->side[0].period > 0 && c->side[1].period > 0;
     if (c->least < 0)
         c->least = c->side[0].runs > 1 && c->side[1].runs > 1 ? COMPARISON_LEAST_CHANGE_OF_RUNS
@@ -152,7 +213,7 @@ int runs_compare(const struct runs *runs, struct comparison *c)
     compare_totals(runs, c);
     c->change = calloc(runs->n_rows + 1, sizeof *c->change);
     double *p = malloc((runs->n_rows + 1) * sizeof *p), *q = malloc((runs->n_rows + 1) * sizeof *q);
-    if (!c->change || !p || !q) {
+    if (!c->change || !p || !q || fit_dispersion(runs, c) < 0) {
         free(p);
         free(q);
         return -ENOMEM;

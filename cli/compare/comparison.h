@@ -3,8 +3,8 @@
  *
  * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
  * `least` percent. It has to be unlikely in two ways. The first is counting (the exact binomial test). The second is
- * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of all rows
- * where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
+ * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of rows
+ * of its size where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
  * least five can be compared and their median ratio is within 15 % of 1, that ratio is taken out first. */
 #ifndef CS_CLI_COMPARE_COMPARISON_H
 #define CS_CLI_COMPARE_COMPARISON_H
@@ -41,7 +41,9 @@ struct total_change {
 struct comparison {
     struct side side[2];
     struct total_change all;
-    double common_factor, dispersion, least;
+    double common_factor, least;
+    /* A row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run. */
+    double dispersion, spread;
     bool shares, time;
     struct change *change;
     size_t n, n_significant;
@@ -51,5 +53,7 @@ struct comparison {
 /* `least`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. 0 or -ENOMEM; the
  * caller frees comparison->change. The changes are ordered: significant ones first, then by cost. */
 int runs_compare(const struct runs *runs, struct comparison *comparison);
+/* By how much the runs' shares of a usual row differ beyond counting: a standard deviation, in percent of the share. */
+double comparison_spread_percent(const struct comparison *comparison);
 
 #endif

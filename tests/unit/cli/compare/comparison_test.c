@@ -117,10 +117,14 @@ static double uniform(uint64_t *seed)
     return ((double)(*seed >> 11) + 0.5) * 0x1p-53;
 }
 
+static double normal(uint64_t *seed)
+{
+    return sqrt(-2 * log(uniform(seed))) * cos(6.283185307179586 * uniform(seed));
+}
+
 static double drawn(uint64_t *seed, double mean, double dispersion)
 {
-    double normal = sqrt(-2 * log(uniform(seed))) * cos(6.283185307179586 * uniform(seed));
-    return fmax(0, round(mean + normal * sqrt(mean * dispersion)));
+    return fmax(0, round(mean + normal(seed) * sqrt(mean * dispersion)));
 }
 
 /* Five runs a side; procedures differ from run to run by counting alone, or by 3 or 25 times its variance, and some are
@@ -176,6 +180,63 @@ static void runs_that_differ_among_themselves_hide_no_change_and_make_none(void 
     assert_in_range(found, 170, 200);
 }
 
+/* Five hosts a side, whose shares differ from the fleet's by 5 % of each: that is 1.1 times counting noise in a small
+ * function, and 150 times in the largest. */
+static size_t real_of_drawn_hosts(uint64_t *seed, double times, bool *first, double *spread_percent)
+{
+    enum { FUNCTIONS = 60 };
+    static struct run run[2 * RUNS];
+    static struct run_row row[FUNCTIONS];
+    static double samples[FUNCTIONS][2 * RUNS];
+    struct runs runs = {.event = "cpu-clock",
+                        .unit = "ns",
+                        .run = run,
+                        .n_runs = 2 * RUNS,
+                        .row = row,
+                        .n_rows = FUNCTIONS,
+                        .n_sets = 2};
+    for (unsigned r = 0; r < 2 * RUNS; r++)
+        run[r] = (struct run){.set = r / RUNS, .period = 1e6};
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        double mean = i == 0 ? 60000 : 40 * pow(1.14, i);
+        row[i] = (struct run_row){.name = (char *)"p", .image = (char *)"image", .samples = samples[i]};
+        for (unsigned r = 0; r < 2 * RUNS; r++) {
+            samples[i][r] =
+                drawn(seed, mean * (1 + 0.05 * normal(seed)) * (i == 0 && r >= RUNS ? times : 1), 1);
+            run[r].total += samples[i][r];
+        }
+    }
+    struct comparison c = {.shares = true, .least = COMPARISON_LEAST_BY_RUNS};
+    assert_int_equal(runs_compare(&runs, &c), 0);
+    size_t n = c.n_significant;
+    *first = false;
+    for (size_t i = 0; i < c.n; i++)
+        *first |= c.change[i].significant && c.change[i].row == &row[0];
+    *spread_percent = comparison_spread_percent(&c);
+    free(c.change);
+    return n;
+}
+
+static void hosts_whose_shares_differ_make_no_change_of_a_large_function(void **state)
+{
+    (void)state;
+    uint64_t seed = 7654321;
+    bool first;
+    size_t alarms = 0, found = 0;
+    double spread, sum = 0;
+    for (int k = 0; k < 1000; k++) {
+        alarms += real_of_drawn_hosts(&seed, 1, &first, &spread);
+        sum += spread;
+    }
+    for (int k = 0; k < 200; k++) {
+        real_of_drawn_hosts(&seed, 1.3, &first, &spread);
+        found += first;
+    }
+    assert_in_range(alarms, 0, 15); /* of 1,000 comparisons of equals; 10 are promised */
+    assert_in_range(found, 180, 200);
+    assert_true(fabs(sum / 1000 - 5) < 1);
+}
+
 static void a_total_is_judged_by_what_runs_differ_by(void **state)
 {
     (void)state;
@@ -208,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_doubled_comes_first_with_its_ratio),
         cmocka_unit_test(a_machine_that_is_faster_today_changes_nothing),
         cmocka_unit_test(runs_that_differ_among_themselves_hide_no_change_and_make_none),
+        cmocka_unit_test(hosts_whose_shares_differ_make_no_change_of_a_large_function),
         cmocka_unit_test(a_total_is_judged_by_what_runs_differ_by),
         cmocka_unit_test(a_small_change_is_not_significant_however_sure),
     };
