@@ -105,7 +105,7 @@ static double dispersion_with(double spread, const struct dispersed *row, size_t
 
 static int fit_dispersion(const struct runs *runs, struct comparison *c)
 {
-    struct dispersed *row = malloc((runs->n_rows + 1) * sizeof *row);
+    struct dispersed *row = calloc(runs->n_rows + 1, sizeof *row);
     double *rest = malloc((runs->n_rows + 1) * sizeof *rest), freedom, least = 0, misfit;
     size_t n = 0;
     for (size_t i = 0; row && rest && i < runs->n_rows; i++) {
