@@ -185,6 +185,15 @@ int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_e
     return 0;
 }
 
+uint64_t cs_image_bytes_held(const struct cs_image_code *code)
+{
+    const struct elf_file *files[] = {code->image, code->debug, code->mini, code->made};
+    uint64_t bytes = code->lines ? lines_bytes(code->lines) : 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        bytes += files[i] ? files[i]->size : 0;
+    return bytes;
+}
+
 struct cs_image_code *cs_image_share(struct cs_image_code *code)
 {
     code->shares++;

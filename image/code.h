@@ -48,6 +48,8 @@ int cs_image_open_file(const char *path, struct cs_image_code **out, struct cs_e
 /* Memory that opening this file takes for a copy of it; 0: it is mapped, or can't be opened. */
 uint64_t cs_image_bytes_to_copy(const char *path);
 void cs_image_close(struct cs_image_code *code);
+/* Memory that its files and their unpacked debug information take. */
+uint64_t cs_image_bytes_held(const struct cs_image_code *code);
 /* For another part of its owner's work: closed once more. */
 struct cs_image_code *cs_image_share(struct cs_image_code *code);
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX 32 /* unpacked debug information is large */
+#define KEPT_MAX 512
+#define KEPT_BYTES                                                                                           \
+    ((uint64_t)256 << 20) /* of those that were used last; unpacked debug information is large */
 
 struct kept {
     char *path;
@@ -16,6 +18,16 @@ struct shared {
     unsigned n;
     struct kept at[KEPT_MAX]; /* the last one used first */
 };
+
+/* What has been unpacked since counts, too. The one used last stays, however large. */
+static unsigned that_fit(const struct shared *shared)
+{
+    uint64_t bytes = 0;
+    unsigned n = 0;
+    while (n < shared->n && n + 1 < KEPT_MAX && (n == 0 || bytes <= KEPT_BYTES))
+        bytes += cs_image_bytes_held(shared->at[n++].code);
+    return bytes > KEPT_BYTES && n > 1 ? n - 1 : n;
+}
 
 static void drop(struct kept *kept)
 {
@@ -64,7 +76,7 @@ int cs_image_open_shared(const struct cs_store_image *image, struct cs_store *st
         return rc;
     memcpy(fresh.id, image->id, sizeof fresh.id);
     fresh.code = cs_image_share(*out);
-    if (shared->n == KEPT_MAX)
+    for (unsigned fit = that_fit(shared); shared->n > fit;)
         drop(&shared->at[--shared->n]);
     to_front(shared, shared->n++, &fresh);
     return 0;

@@ -6,6 +6,7 @@
 
 #include "store/base/array.h"
 #include "store/catalog.h"
+#include "store/table/dictionary.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,17 +22,21 @@ struct one_label { /* a tree, and where its chains are put */
 struct loading {
     const struct cs_calls_wanted *wanted;
     CS_ARRAY(struct one_label) labels;
+    struct cs_dictionary numbers; /* of labels */
 };
 
 static struct one_label *tree_of(struct loading *l, const char *label)
 {
     const char *key = l->wanted->by_label ? label : "";
-    for (size_t i = 0; i < l->labels.n; i++)
-        if (strcmp(l->labels.at[i].label, key) == 0)
-            return &l->labels.at[i];
+    int64_t n = cs_dictionary_add(&l->numbers, key, strlen(key));
+    if (n < 0 || (size_t)n > l->labels.n)
+        return NULL;
+    if ((size_t)n < l->labels.n)
+        return &l->labels.at[n];
     struct one_label *one = cs_array_add(&l->labels);
     if (!one)
         return NULL;
+    *one = (struct one_label){.contexts = NULL};
     memcpy(one->label, key, strnlen(key, sizeof one->label - 1));
     one->contexts = cs_contexts_open();
     return one->contexts ? one : NULL;
@@ -77,41 +82,86 @@ int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *want
     else if (l.labels.n)
         cs_contexts_close(l.labels.at[0].contexts);
     cs_array_free(&l.labels);
+    cs_dictionary_fini(&l.numbers);
     return rc;
 }
 
-/* The contexts of one label as functions, below `top`. */
-static int add_functions(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
-                         uint32_t top, const struct cs_calls_wanted *wanted, struct cs_error *err)
+/* All places of all labels' contexts, each once: whatever the number of labels, each image is opened once and each place named once. */
+struct naming {
+    struct cs_contexts *places; /* below its root */
+    struct cs_call_frames *frames;
+    uint32_t *pool;
+};
+
+static int64_t place_of(const struct naming *n, const struct cs_contexts *contexts, uint32_t node)
 {
-    const bool inlines = wanted->inlines;
-    uint32_t n = cs_contexts_count(contexts), *pool = NULL;
-    struct cs_call_frames *frames = calloc(n, sizeof *frames);
+    const struct cs_context *c = cs_contexts_at(contexts, node);
+    int64_t image = cs_contexts_image(n->places, cs_contexts_image_id(contexts, c->image));
+    return image < 0 ? image : cs_contexts_child(n->places, CS_CONTEXTS_ROOT, (uint32_t)image, c->offset);
+}
+
+/* A place has the samples of those chains that enter its image there. */
+static int add_places(struct naming *n, struct cs_contexts *contexts, bool weigh)
+{
+    uint64_t all = cs_contexts_sum(contexts);
+    if (weigh)
+        cs_contexts_add(n->places, CS_CONTEXTS_ROOT, all);
+    for (uint32_t i = 1; i < cs_contexts_count(contexts); i++) {
+        const struct cs_context *c = cs_contexts_at(contexts, i);
+        int64_t place = place_of(n, contexts, i);
+        if (place < 0)
+            return -ENOMEM;
+        if (!c->parent || cs_contexts_at(contexts, c->parent)->image != c->image)
+            cs_contexts_add(n->places, (uint32_t)place, c->total);
+    }
+    return 0;
+}
+
+static int name_places(struct naming *n, struct cs_calls *calls, struct cs_store *store, struct loading *l,
+                       struct cs_error *err)
+{
+    int rc = (n->places = cs_contexts_open()) ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < l->labels.n; i++)
+        rc = add_places(n, l->labels.at[i].contexts, l->wanted->plain_rare);
+    if (rc < 0 || !(n->frames = calloc(cs_contexts_count(n->places), sizeof *n->frames)))
+        return cs_fail(err, ENOMEM, "out of memory for call contexts");
+    return cs_call_frames_of(calls, store, n->places, l->wanted->inlines, n->frames, &n->pool, err);
+}
+
+static void naming_fini(struct naming *n)
+{
+    cs_contexts_close(n->places);
+    free(n->frames);
+    free(n->pool);
+}
+
+/* The contexts of one label as functions, below `top`. */
+static int add_functions(struct cs_calls *calls, const struct naming *naming,
+                         const struct cs_contexts *contexts, uint32_t top, bool keys)
+{
+    uint32_t n = cs_contexts_count(contexts);
     uint32_t *node = calloc(n, sizeof *node);
-    int rc = frames && node ? cs_call_frames_of(calls, store, contexts, inlines, frames, &pool, err)
-                            : cs_fail(err, ENOMEM, "out of memory for call contexts");
+    int rc = node ? 0 : -ENOMEM;
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         const struct cs_context *c = cs_contexts_at(contexts, i);
-        int64_t at = i ? node[c->parent] : top;
-        for (unsigned k = 0; at >= 0 && k < frames[i].n; k++) {
-            uint32_t f = frames[i].functions[k];
+        int64_t at = i ? node[c->parent] : top, place = i ? place_of(naming, contexts, i) : 0;
+        const struct cs_call_frames *frames = i && place >= 0 ? &naming->frames[place] : NULL;
+        for (unsigned k = 0; at >= 0 && frames && k < frames->n; k++) {
+            uint32_t f = frames->functions[k];
             /* Frames of an image without names, one below the other, would be a wall: they are one. */
             if (calls->functions[f].known || !at || cs_contexts_at(calls->tree, (uint32_t)at)->offset != f)
                 at = cs_contexts_child(calls->tree, (uint32_t)at, k ? CS_CALL_INLINED : 0, f);
         }
-        if (at < 0)
-            rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
+        if (at < 0 || place < 0)
+            rc = -ENOMEM;
         else
             cs_contexts_add(calls->tree, node[i] = (uint32_t)at, c->self);
-        if (rc == 0 && i && wanted->keys) {
-            if (cs_array_room(calls->by_key, calls->n_keys, calls->keys_capacity) < 0)
-                rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
-            else
+        if (rc == 0 && i && keys) {
+            rc = cs_array_room(calls->by_key, calls->n_keys, calls->keys_capacity);
+            if (rc == 0)
                 calls->by_key[calls->n_keys++] = (struct cs_call_key){c->key, node[i]};
         }
     }
-    free(pool);
-    free(frames);
     free(node);
     return rc;
 }
@@ -171,6 +221,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
                   struct cs_error *err)
 {
     struct loading l = {.wanted = wanted};
+    struct naming naming = {0};
     *calls = (struct cs_calls){.tree = cs_contexts_open(),
                                .keys = cs_table_open(&cs_schema_stacks),
                                .names = cs_table_open(&cs_schema_stacks)};
@@ -179,6 +230,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
         cs_call_function_number(calls, NULL, "", 0, 0) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     rc = rc < 0 ? rc : take_profiles(&l, store, &calls->catalog, err);
+    rc = rc < 0 ? rc : name_places(&naming, calls, store, &l, err);
     for (size_t i = 0; rc == 0 && i < l.labels.n; i++) {
         int64_t top = CS_CONTEXTS_ROOT;
         if (wanted->by_label) {
@@ -186,8 +238,9 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
                 calls, NULL, *l.labels.at[i].label ? l.labels.at[i].label : CS_CALLS_UNLABELLED, 0, 0);
             top = f < 0 ? f : cs_contexts_child(calls->tree, CS_CONTEXTS_ROOT, 0, (uint64_t)f);
         }
-        rc = top < 0 ? cs_fail(err, ENOMEM, "out of memory for call contexts")
-                     : add_functions(calls, store, l.labels.at[i].contexts, (uint32_t)top, wanted, err);
+        if (top < 0 ||
+            add_functions(calls, &naming, l.labels.at[i].contexts, (uint32_t)top, wanted->keys) < 0)
+            rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     }
     if (calls->n_keys)
         qsort(calls->by_key, calls->n_keys, sizeof *calls->by_key, ascending);
@@ -195,7 +248,9 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
     rc = rc < 0 ? rc : cs_calls_sort(calls, err);
     for (size_t i = 0; i < l.labels.n; i++)
         cs_contexts_close(l.labels.at[i].contexts);
+    naming_fini(&naming);
     cs_array_free(&l.labels);
+    cs_dictionary_fini(&l.numbers);
     if (rc < 0)
         cs_calls_close(calls);
     return rc;
@@ -206,6 +261,7 @@ void cs_calls_close(struct cs_calls *calls)
     free(calls->functions);
     free(calls->by_start);
     free(calls->by_key);
+    free(calls->by_node);
     cs_table_close(calls->keys);
     cs_table_close(calls->names);
     cs_contexts_close(calls->tree);

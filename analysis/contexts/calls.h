@@ -46,8 +46,10 @@ struct cs_call_function {
 struct cs_calls_wanted { /* NULL = all */
     const char *event;   /* never NULL */
     const char *label, *epoch;
-    bool keys;     /* for cs_calls_node */
-    bool inlines;  /* inlined functions are frames: reads debug information */
+    bool keys;    /* for cs_calls_node */
+    bool inlines; /* inlined functions are frames: reads debug information */
+    bool
+        plain_rare; /* but of images with less than a thousandth of the samples it doesn't: a store of a machine has hundreds */
     bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
 #define CS_CALLS_UNLABELLED "[unlabelled]"
 };
@@ -66,6 +68,7 @@ struct cs_calls {
     const struct cs_catalog *catalog; /* the store's, which must stay open: functions' images are there */
     struct cs_call_key *by_key;       /* ascending, with wanted.keys */
     size_t n_keys, keys_capacity;
+    void *by_node;                 /* what analysis/waits keeps of each node; goes with the rest */
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
     char trouble[512]; /* why an image has no names of its own file, or lacks inlined ones; "" = none */
 };

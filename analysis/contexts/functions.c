@@ -18,6 +18,7 @@
 
 #define INLINES_MAX 64
 #define NAME_MAX_SHOWN 1024
+#define RARE 1000 /* an image with less than 1 / RARE of the samples */
 
 static const char *copy(struct cs_calls *calls, const char *text)
 {
@@ -93,7 +94,7 @@ struct naming {
     struct cs_calls *calls;
     const struct cs_store_image *image;
     struct cs_image_code *code;
-    bool inlines;
+    bool inlines, rare; /* rare: the image at hand */
     CS_ARRAY(uint32_t) pool;
 };
 
@@ -119,7 +120,8 @@ static int name_offset(struct naming *n, uint64_t offset)
 {
     struct cs_image_frame frames[INLINES_MAX];
     const struct cs_image_procedure *p = n->code ? cs_image_procedure_at(n->code, offset) : NULL;
-    unsigned depth = n->inlines && n->code ? cs_image_frames_at(n->code, offset, frames, INLINES_MAX) : 0;
+    unsigned depth =
+        n->inlines && !n->rare && n->code ? cs_image_frames_at(n->code, offset, frames, INLINES_MAX) : 0;
     int rc = push(n,
                   p       ? p->name
                   : depth ? frames[depth - 1].function
@@ -133,7 +135,7 @@ static int name_offset(struct naming *n, uint64_t offset)
 
 static void leave_code(struct naming *n)
 {
-    if (n->code && n->inlines && !*n->calls->trouble)
+    if (n->code && n->inlines && !n->rare && !*n->calls->trouble)
         (void)cs_image_lacks_inlines(n->code, n->calls->trouble, sizeof n->calls->trouble);
     cs_image_close(n->code);
     n->code = NULL;
@@ -147,6 +149,16 @@ static int open_code(struct naming *n, struct cs_store *store, const char *id, s
     if (rc == 0 && n->code && !*n->calls->trouble && !*n->image->build_id && n->image->kind == CS_IMAGE_ELF)
         snprintf(n->calls->trouble, sizeof n->calls->trouble, "%s", cs_image_trouble(n->code));
     return rc;
+}
+
+/* Of the image whose places begin here. */
+static bool is_rare(const struct cs_contexts *contexts, const struct place *place, const struct place *end)
+{
+    const uint32_t image = place->image;
+    double samples = 0;
+    for (; place < end && place->image == image; place++)
+        samples += (double)cs_contexts_at(contexts, place->node)->self;
+    return samples < (double)cs_contexts_at(contexts, CS_CONTEXTS_ROOT)->self / RARE;
 }
 
 int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const struct cs_contexts *contexts,
@@ -166,8 +178,10 @@ int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const stru
     for (uint32_t i = 0; rc == 0 && i + 1 < n; i++) {
         const struct place *p = &places[i], *before = i ? &places[i - 1] : NULL;
         bool same_image = before && before->image == p->image;
-        if (!same_image)
+        if (!same_image) {
             rc = open_code(&naming, store, cs_contexts_image_id(contexts, p->image), err);
+            naming.rare = is_rare(contexts, p, places + n - 1);
+        }
         if (rc == 0 && same_image && before->offset == p->offset) {
             first[p->node] = first[before->node];
             frames[p->node].n = frames[before->node].n;

@@ -42,7 +42,7 @@ struct cs_critical_path {
  * there is no such thread. */
 int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                           const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
-                          const struct cs_calls *running, const char *thread, struct cs_error *err);
+                          struct cs_calls *running, const char *thread, struct cs_error *err);
 void cs_critical_path_fini(struct cs_critical_path *path);
 
 #endif

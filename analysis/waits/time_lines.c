@@ -215,6 +215,12 @@ static int make_lines(struct gathering *g, const struct cs_time_lines_wanted *wa
     return 0;
 }
 
+static int no_times(struct cs_error *err)
+{
+    return cs_fail(err, ENOENT,
+                   "the recording has no times of waits: cyclescope record --waits records them");
+}
+
 int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
                        const struct cs_time_lines_wanted *wanted, struct cs_error *err)
 {
@@ -228,9 +234,15 @@ int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
     (void)state_of(l, "running");
     (void)state_of(l, "run-queue");
     (void)state_of(l, "waiting");
-    int rc = cs_calls_open(&g.waits, store, &of, err);
+    int rc = cs_store_catalog(store, &catalog, err);
+    size_t any = 0;
+    if (rc == 0 &&
+        !cs_catalog_next(catalog, &query, &any)) /* a daemon's store: chains needn't be read for that */
+        rc = no_times(err);
     if (rc == 0)
-        rc = cs_store_catalog(store, &catalog, err);
+        rc = cs_calls_open(&g.waits, store, &of, err);
+    if (rc == 0 && cs_wait_spots_make(&g.waits) < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory for the chains of threads' waits");
     for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &query, &at));) {
         struct cs_table *table = NULL;
         rc = cs_store_load(ref, &table, err);
@@ -245,8 +257,7 @@ int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
     if (rc == 0 && (rc = make_lines(&g, wanted)) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for the time lines of threads");
     if (rc == 0 && !l->n)
-        rc = cs_fail(err, ENOENT,
-                     "the recording has no times of waits: cyclescope record --waits records them");
+        rc = no_times(err);
     if (rc == 0 && l->to_ns <= l->from_ns)
         rc = cs_fail(err, EINVAL, "the recording is only %.3f s long", (double)l->whole_ns * 1e-9);
     if (g.waits.tree)

@@ -17,7 +17,7 @@
 
 #define TEXT_MAX 512
 
-#define MOVED SIZE_MAX /* a tally whose row another one has taken */
+#define MOVED SIZE_MAX /* a tally whose row another one has taken; a row that no other has taken */
 struct tally {         /* ns of a text in a group */
     size_t group;
     unsigned which;
@@ -446,28 +446,32 @@ static void name_tops(struct gathering *g)
     }
 }
 
-/* The texts of a row go to another. */
-static void move_tallies(struct gathering *g, size_t from, size_t to)
+/* The texts of rows go to those that took them: `into` by row. */
+static void move_tallies(struct gathering *g, const size_t *into)
 {
-    for (size_t i = 0, n = g->tallies.n; i < n; i++)
-        if (g->tallies.at[i].group == from) {
-            tally(g, to, g->tallies.at[i].which, g->tallies.at[i].text, g->tallies.at[i].ns);
-            g->tallies.at[i].group = MOVED;
-        }
+    for (size_t i = 0, n = g->tallies.n; i < n; i++) {
+        const struct tally t = g->tallies.at[i];
+        if (into[t.group] == MOVED)
+            continue;
+        tally(g, into[t.group], t.which, t.text, t.ns);
+        g->tallies.at[i].group = MOVED;
+    }
 }
 
 static int join_parts(struct gathering *g)
 {
     struct cs_wait_groups *w = g->groups;
-    for (size_t i = 0; i < w->n; i++) {
+    size_t *took = malloc((w->n + 1) * sizeof *took);
+    int rc = took ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < w->n; i++) {
         struct cs_wait_group *into = cs_wait_other_part(w, &w->at[i]);
-        if (!into)
-            continue;
-        move_tallies(g, i, (size_t)(into - w->at));
-        if (cs_wait_absorb(into, &w->at[i]) < 0)
-            return -ENOMEM;
+        took[i] = into ? (size_t)(into - w->at) : MOVED;
+        rc = into ? cs_wait_absorb(into, &w->at[i]) : 0;
     }
-    return 0;
+    if (rc == 0)
+        move_tallies(g, took);
+    free(took);
+    return rc;
 }
 
 /* What another row took, and what only others' waits tell of. */
@@ -542,6 +546,8 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     of.event = CS_WAKERS_EVENT;
     if (rc == 0)
         rc = cs_calls_open(&w->wakers, store, &of, err);
+    if (rc == 0 && (cs_wait_spots_make(&w->waits) < 0 || cs_wait_spots_make(&w->wakers) < 0))
+        rc = cs_fail(err, ENOMEM, "out of memory for the chains of the recording's waits");
     rc = rc < 0 ? rc : take_profiles(&g, store, wanted->label, err);
     if (rc == 0 && read_groups(&g) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for the recording's waits");

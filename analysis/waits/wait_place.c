@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A store of a day has many rows for each chain, and chains share their callers. What a chain says is found once, from its
+ * caller's. */
 #include "analysis/waits/wait_place.h"
 
 #include "store/base/text.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_kernel(const struct cs_call_function *f)
@@ -55,49 +60,23 @@ static bool is_way_to_wait(const struct cs_call_function *f)
     return false;
 }
 
-const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
-                                             const struct cs_call_function **via)
+/* Functions in which threads of a run-time library wait until there is work. */
+static bool is_pool(const struct cs_call_function *f)
 {
-    const struct cs_call_function *way = NULL;
-    if (via)
-        *via = NULL;
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (!f->image || is_kernel(f))
-            continue;
-        if (!is_c_library(f) && !is_way_to_wait(f))
-            return f;
-        if (!is_c_library(f))
-            way = way ? way : f;
-        else if (f->known && via)
-            *via = f; /* the outermost: the one that was called */
-    }
-    return way;
+    static const char *const names[] = {"runtime.stopm", "runtime.mPark", "runtime.sysmon",
+                                        "runtime.bgscavenge", "runtime.templateThread"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(f->brief, names[i]) == 0)
+            return true;
+    return false;
 }
 
-const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread)
+static bool begins_thread(const struct cs_call_function *f)
 {
     static const char *const firsts[] = {"_start", "main", "__libc_start_main", "__libc_start_call_main"};
-    const struct cs_call_function *root = NULL;
-    *first_thread = false;
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (!f->image || is_kernel(f))
-            continue;
-        root = is_c_library(f) ? root : f;
-        for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-            *first_thread |= strcmp(f->brief, firsts[i]) == 0;
-    }
-    return root;
-}
-
-bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node)
-{
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent) {
-        const struct cs_call_function *f = cs_calls_function(calls, node);
-        if (f->image && !is_kernel(f))
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+        if (strcmp(f->brief, firsts[i]) == 0)
             return true;
-    }
     return false;
 }
 
@@ -106,12 +85,98 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_in(const struct cs_calls *calls, uint32_t node, const char *name)
+enum { PROGRAM = 1, LIBRARY = 2, WAY = 4, FIRST = 8, POOL = 16, MONITOR = 32, SLEEP = 64 };
+
+static unsigned said_by(const struct cs_call_function *f)
 {
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent)
-        if (begins(cs_calls_function(calls, node)->brief, name))
-            return true;
-    return false;
+    const bool program = f->image && !is_kernel(f), library = program && is_c_library(f);
+    return (program ? PROGRAM : 0) | (library ? LIBRARY : 0) |
+           (program && !library && is_way_to_wait(f) ? WAY : 0) | (program && begins_thread(f) ? FIRST : 0) |
+           (is_pool(f) ? POOL : 0) | (begins(f->brief, "ObjectMonitor::EnterI") ? MONITOR : 0) |
+           (begins(f->brief, "JavaThread::sleep") ? SLEEP : 0);
+}
+
+/* What the chain from the root to a node says. */
+struct cs_wait_spot {
+    const struct cs_call_function *place, *via, *root;
+    const struct cs_call_function *way; /* the innermost way to wait; where there is no place */
+    unsigned said;                      /* by all of its functions */
+};
+
+static struct cs_wait_spot below(const struct cs_wait_spot *caller, const struct cs_call_function *f,
+                                 unsigned said)
+{
+    struct cs_wait_spot s = *caller;
+    s.said |= said;
+    if (!(said & PROGRAM))
+        return s;
+    if (said & LIBRARY) {
+        s.via = s.via || !f->known ? s.via : f; /* the outermost: the one that was called */
+        return s;
+    }
+    s.root = s.root ? s.root : f;
+    if (said & WAY) {
+        s.way = f;
+    } else {
+        s.place = f;
+        s.via = s.way = NULL;
+    }
+    return s;
+}
+
+int cs_wait_spots_make(struct cs_calls *calls)
+{
+    const uint32_t n = cs_contexts_count(calls->tree);
+    unsigned *said = malloc((calls->n_functions + 1) * sizeof *said);
+    struct cs_wait_spot *spots = calloc(n, sizeof *spots);
+    if (!said || !spots) {
+        free(said);
+        free(spots);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < calls->n_functions; i++)
+        said[i] = said_by(&calls->functions[i]);
+    for (uint32_t node = 1; node < n; node++) {
+        const struct cs_context *c = cs_contexts_at(calls->tree, node);
+        assert(c->parent < node); /* callers were there before */
+        spots[node] = below(&spots[c->parent], &calls->functions[c->offset], said[c->offset]);
+    }
+    free(said);
+    free(calls->by_node);
+    calls->by_node = spots;
+    return 0;
+}
+
+static const struct cs_wait_spot *spot_at(const struct cs_calls *calls, uint32_t node)
+{
+    assert(calls->by_node);
+    return (const struct cs_wait_spot *)calls->by_node + node;
+}
+
+const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint32_t node,
+                                             const struct cs_call_function **via)
+{
+    const struct cs_wait_spot *s = spot_at(calls, node);
+    if (via)
+        *via = s->via;
+    return s->place ? s->place : s->way;
+}
+
+const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread)
+{
+    const struct cs_wait_spot *s = spot_at(calls, node);
+    *first_thread = s->said & FIRST;
+    return s->root;
+}
+
+bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node)
+{
+    return spot_at(calls, node)->said & PROGRAM;
+}
+
+bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node)
+{
+    return spot_at(calls, node)->said & POOL;
 }
 
 const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
@@ -125,7 +190,6 @@ const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint6
                  {"pthread_clockjoin", "join"},  {"__pthread_clockjoin", "join"},
                  {"sem_", "semaphore"},          {"pthread_barrier", "barrier"},
                  {"pthread_spin", "mutex"},      {"flockfile", "mutex"}};
-    const struct cs_call_function *via;
     const char *refined = strchr(reason, ':');
     if (refined)
         return refined + 1;
@@ -135,11 +199,12 @@ const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint6
         return "dead-lock";
     if (begins(object, "pi "))
         return "pi-mutex";
-    if (is_in(waits, cs_calls_node(waits, context), "ObjectMonitor::EnterI"))
+    const struct cs_wait_spot *spot = spot_at(waits, cs_calls_node(waits, context));
+    if (spot->said & MONITOR)
         return "monitor";
-    if (is_in(waits, cs_calls_node(waits, context), "JavaThread::sleep"))
+    if (spot->said & SLEEP)
         return "sleep";
-    (void)cs_wait_place(waits, cs_calls_node(waits, context), &via);
+    const struct cs_call_function *via = spot->via;
     for (size_t i = 0; via && i < sizeof names / sizeof *names; i++)
         if (begins(via->brief, names[i].begins))
             return names[i].kind;

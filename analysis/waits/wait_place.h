@@ -5,6 +5,8 @@
 
 #include "analysis/contexts/calls.h"
 
+/* Finds what the chains of all nodes say, once: before any question here about a node. 0 or -ENOMEM. */
+int cs_wait_spots_make(struct cs_calls *calls);
 /* Neither the kernel's nor the C library's. */
 bool cs_wait_is_own(const struct cs_call_function *function);
 /* The function on whose account a node of call chains is: the innermost of its own. NULL:
@@ -17,6 +19,8 @@ const struct cs_call_function *cs_wait_place(const struct cs_calls *calls, uint3
 const struct cs_call_function *cs_wait_root(const struct cs_calls *calls, uint32_t node, bool *first_thread);
 /* Whether a program's own code is on the chain: not a CPU that idles, nor a thread of the kernel. */
 bool cs_wait_is_program(const struct cs_calls *calls, uint32_t node);
+/* A chain of a run-time library's thread that has no work. */
+bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node);
 /* What a row of waits is called: a reason; of a lock what the C library calls it. It is one of the arguments' or lives for ever. */
 const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
                          const char *object);

@@ -32,18 +32,6 @@ bool cs_wait_is_for_work(const char *kind)
     return is_among(kind, kinds);
 }
 
-/* Functions in which threads of a run-time library wait until there is work. */
-bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node)
-{
-    static const char *const names[] = {"runtime.stopm", "runtime.mPark", "runtime.sysmon",
-                                        "runtime.bgscavenge", "runtime.templateThread"};
-    for (; node; node = cs_contexts_at(calls->tree, node)->parent)
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (strcmp(cs_calls_function(calls, node)->brief, names[i]) == 0)
-                return true;
-    return false;
-}
-
 static bool is_most(uint64_t part, const struct cs_wait_facts *f)
 {
     return part > f->ns / 2;

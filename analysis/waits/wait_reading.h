@@ -44,7 +44,5 @@ bool cs_wait_is_for_work(const char *kind);
 bool cs_wait_is_idle(const char *kind);
 /* What of it has no row of its own elsewhere: who waits for another's end shares that one's waits. */
 double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *facts);
-/* A chain of a run-time library's thread that has no work. */
-bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node);
 
 #endif

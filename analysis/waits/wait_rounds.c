@@ -240,10 +240,18 @@ static bool serves(const struct cs_wait_servers *s, uint32_t node)
 
 void cs_wait_servers_tell(const struct cs_wait_servers *s, struct cs_wait_groups *w)
 {
+    enum { UNKNOWN, NO, YES };
+    uint8_t *by_node = s->below ? calloc(cs_contexts_count(s->waits->tree), 1) : NULL;
     for (size_t i = 0; s->below && i < s->deferred.n; i++) {
         const struct cs_wait_deferred *d = &s->deferred.at[i];
-        w->at[d->group].facts.serving_ns += serves(s, d->node) ? d->ns : 0;
+        uint8_t said = by_node ? by_node[d->node] : UNKNOWN;
+        if (said == UNKNOWN)
+            said = serves(s, d->node) ? YES : NO;
+        if (by_node)
+            by_node[d->node] = said;
+        w->at[d->group].facts.serving_ns += said == YES ? d->ns : 0;
     }
+    free(by_node);
 }
 
 void cs_wait_servers_fini(struct cs_wait_servers *s)

@@ -117,11 +117,12 @@ static int most_first(const void *left, const void *right)
     return x != y ? (x < y) - (x > y) : (a->idle_ns < b->idle_ns) - (a->idle_ns > b->idle_ns);
 }
 
-int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, const struct cs_calls *running)
+int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struct cs_calls *running)
 {
     struct cs_dictionary keys = {0};
     *wall = (struct cs_wall){.all_ns = waits->all_ns, .on_ns = waits->on_ns, .stolen_ns = waits->stolen_ns};
-    int rc = add_running(wall, &keys, running);
+    int rc = cs_wait_spots_make(running);
+    rc = rc == 0 ? add_running(wall, &keys, running) : rc;
     rc = rc == 0 ? add_waits(wall, &keys, waits) : rc;
     cs_dictionary_fini(&keys);
     if (wall->n)

@@ -29,7 +29,7 @@ struct cs_wall {
 };
 
 /* Names live as long as both inputs: `running` are the call chains of samples. -ENOMEM. */
-int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, const struct cs_calls *running);
+int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struct cs_calls *running);
 void cs_wall_fini(struct cs_wall *wall);
 
 #endif

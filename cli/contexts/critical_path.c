@@ -61,7 +61,7 @@ static void put_functions(struct output *out, const struct parsed *args, const s
     table_limit(table, (uint64_t)option_number(args, "top", ROWS_SHOWN, 0, 1e12), "--top 0 shows all");
 }
 
-static int report(const struct parsed *args, const struct chains *running, const struct cs_wait_groups *waits,
+static int report(const struct parsed *args, struct chains *running, const struct cs_wait_groups *waits,
                   const struct cs_calls_wanted *wanted)
 {
     struct cs_error err = {0};

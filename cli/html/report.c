@@ -169,6 +169,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process"),
                                      .inlines = true,
+                                     .plain_rare = true,
                                      .by_label = true};
     rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
     profile_rows_fini(&rows);

@@ -64,7 +64,8 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
     struct cs_wall wall;
     struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name,
                                      .label = option(args, "process"),
-                                     .inlines = true};
+                                     .inlines = true,
+                                     .plain_rare = true};
     if (cs_wait_groups_open(&waits, profile->store, &wanted, &err) < 0)
         return failed(&err);
     int rc = cs_calls_open(&running, profile->store, &wanted, &err);

@@ -52,6 +52,7 @@ struct unit {
 struct lines {
     Elf *plain; /* of compressed debug sections; NULL: none */
     char *plain_bytes;
+    size_t n_plain;
     Dwarf *dwarf;
     struct unit *units;
     size_t n;
@@ -103,8 +104,10 @@ struct lines *lines_open(Elf *elf)
     struct lines *lines = calloc(1, sizeof *lines);
     if (!lines)
         return NULL;
-    if ((lines->plain = inflated_open(elf, &lines->plain_bytes)) != NULL)
+    if ((lines->plain = inflated_open(elf, &lines->plain_bytes)) != NULL) {
         elf = lines->plain;
+        (void)elf_rawfile(elf, &lines->n_plain);
+    }
     lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     lines->sections = find_sections(elf);
     Dwarf_CU *cu = NULL, *before = NULL;
@@ -149,6 +152,11 @@ void lines_close(struct lines *lines)
     elf_end(lines->plain);
     free(lines->plain_bytes);
     free(lines);
+}
+
+uint64_t lines_bytes(const struct lines *lines)
+{
+    return lines->n_plain;
 }
 
 static const char *text_attribute(Dwarf_Die *die, unsigned name)

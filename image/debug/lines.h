@@ -26,6 +26,7 @@ struct lines;
 /* NULL when there is no DWARF in it (or memory is short). */
 struct lines *lines_open(Elf *elf);
 void lines_close(struct lines *lines);
+uint64_t lines_bytes(const struct lines *lines); /* of debug sections that were decompressed */
 /* The first .dwo file that lines_frames looked for in vain; NULL: none. */
 const char *lines_absent(const struct lines *lines);
 /* The line table's answer alone: file and line of the innermost frame, no function. */

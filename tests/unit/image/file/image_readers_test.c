@@ -417,7 +417,7 @@ static void an_image_of_a_store_is_opened_once_until_the_store_is_closed(void **
     assert_int_equal(cs_image_open_shared(&image, store, &other, &err), 0);
     assert_ptr_not_equal(other, code[0]);
     cs_image_close(other);
-    for (unsigned i = 0; i < 100; i++) { /* those used last are kept, and what is in use stays */
+    for (unsigned i = 0; i < 600; i++) { /* those used last are kept, and what is in use stays */
         snprintf(image.id, sizeof image.id, "%u", i);
         assert_int_equal(cs_image_open_shared(&image, store, &other, &err), 0);
         cs_image_close(other);
