@@ -188,9 +188,8 @@ static int run(const struct parsed *args)
     int rc = recordings_open(where, recording_asked(args), RECORDINGS_OF_CHAINS, &store, &which, &err);
     if (rc < 0)
         return failed(&err);
-    struct cs_calls_wanted wanted = {.label = option(args, "process"),
-                                     .inlines = !option_given(args, "no-inlines"),
-                                     .plain_rare = true};
+    struct cs_calls_wanted wanted = {
+        .label = option(args, "process"), .inlines = !option_given(args, "no-inlines"), .plain_rare = true};
     rc = cs_wait_groups_open(&w, store, &wanted, &err);
     if (rc < 0) {
         cs_store_close(store);
