@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-gcc -O2 -g -o moved moved.c work.c && { ./moved 3 & moved=$!; } && until_true has_run $moved 20 && record s3 -t 1 -p $moved && tree_has s3 main outer inner
+gcc -O2 -g -o moved moved.c work.c && { ./moved 3 & moved=$!; } && until_true has_run $moved && record s3 -t 1 -p $moved && tree_has s3 main outer inner
 kind moved-text tree
 wait
 

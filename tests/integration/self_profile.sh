@@ -43,8 +43,7 @@ grep -q 'not profiled: .*no-such' "$work/err"
 CYCLESCOPE=$cs "$work/self_profile" "$work/killed" "-e cpu-clock -F 200" 60 >/dev/null 2>&1 &
 pid=$!
 there() { compgen -G "$work/killed/$1" >/dev/null; }
-until_true there "*/lock"
-sleep 1 # sleeps: it is sampled for a second
+until_true has_run $pid 400 # hundredths, of which it was sampled for most
 kill -KILL $pid
 until_true there "*/*/*.prof"
 "$cs" prof --store "$work/killed" > "$work/table"
