@@ -317,6 +317,8 @@ static int one_histogram(const struct parsed *args, struct output *out, unsigned
                                   subsample);
         else
             observed_histogram(out, o, (unsigned)c, under ? &value : NULL);
+        if (rc == CS_EXIT_OK && under)
+            observed_namesakes(out, o, 0, under, value);
     }
     observed_close(&source);
     return rc;
@@ -419,10 +421,10 @@ static int run(const struct parsed *args)
     if (several && !option_given(args, "log"))
         return usage_error(
             "--filter, --range and --bins need all samples: give --log FILE, written by observe --log");
-    if (several && (n || option_given(args, "against") || option_given(args, "periods")))
+    if (several && (n || option_given(args, "against") || option_given(args, "periods") ||
+                    option_given(args, "observer-effect")))
         return usage_error("several logs, --filter, --range and --bins are for all samples of one rate: "
-                           "without --subsample, "
-                           "--against and --periods");
+                           "without --subsample, --against, --periods and --observer-effect");
     const bool pair = option_given(args, "against");
     if (pair && n > 1)
         return usage_error("--against takes one --subsample: each is a table of its own");

@@ -311,3 +311,31 @@ bool observed_named(const struct observed *o, unsigned tag, const char *text, ui
     *value = without == 1 ? place_left_out : beginning;
     return without == 1 || begin == 1;
 }
+
+void observed_namesakes(struct output *out, const struct observed *o, unsigned tag, const char *text,
+                        uint64_t value)
+{
+    const struct cs_tags *tags = o->sink->tags[tag];
+    const struct cs_tag_row *most = NULL;
+    const char *place = strstr(text, " (");
+    const size_t length = place ? (size_t)(place - text) : strlen(text);
+    char name[256], example[256] = "";
+    unsigned n = 0;
+    for (uint32_t r = 0; r < tags->n_rows; r++) {
+        observed_value(o, tag, tags->rows[r].tag, name, sizeof name);
+        if (tags->rows[r].tag == value || strncmp(name, text, length) != 0 || name[length] != ' ')
+            continue;
+        n++;
+        if (!most || tags->rows[r].kept > most->kept) {
+            most = &tags->rows[r];
+            memcpy(example, name, sizeof example);
+        }
+    }
+    if (n)
+        output_note(
+            out,
+            "These are the intervals of %.*s alone. %u other tag%s begin%s with this name, such as %s: "
+            "give one of them to --under, or tag functions only "
+            "(-fplugin-arg-cyclescope-methods).",
+            (int)length, text, n, plural(n), n == 1 ? "s" : "", example);
+}

@@ -59,5 +59,8 @@ struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned t
 /* The tag value that `text` names or writes: whole, without " (FILE:LINE)", or by a beginning that no other value has. False
  * when there is none. */
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value);
+/* A note if other values' names go on where this one's ends, as those of a function's loops do. */
+void observed_namesakes(struct output *out, const struct observed *o, unsigned tag, const char *text,
+                        uint64_t value);
 
 #endif
