@@ -156,7 +156,7 @@ tsan:  ## the tests of what has threads under ThreadSanitizer
 C_FILES = $(shell git ls-files '*.c' '*.h')
 .PHONY: lint format format-check compile_commands.json
 # A file that passed isn't looked at again until it or the rules change.
-LINT_C  := $(shell git ls-files '*.c' 2>/dev/null | grep -vE '\.bpf\.c$$|^tests/(programs|macros)/|^signals/(plugin|lua)/|^tests/vm/x86/|^bench/(fixes|kernels|workloads|programs)/')
+LINT_C  := $(shell git ls-files '*.c' 2>/dev/null | grep -vE '\.bpf\.c$$|^tests/(programs|macros)/|^signals/(plugin|lua)/|^tests/vm/x86/|^bench/(fixes|fresh|kernels|workloads|programs)/')
 LINT_OK := $(LINT_C:%.c=$(BUILD)/lint/%.ok)
 lint: compile_commands.json format-check ## clang-tidy and clang-format, nothing may be left
 	@$(MAKE) --no-print-directory -k CS_DEPS_DONE=1 lint-files

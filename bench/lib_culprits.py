@@ -4,7 +4,7 @@
 bench/kernels/kernels.txt lists those that the rules were made with, bench/kernels/held-out.txt those written after the
 rules were frozen and judged without changing them. One set of recordings serves culprit-kernels, culprit-false and
 culprit-scale: it is kept in BUILD/bench/kernels/*.json for half an hour, as long as the tool and the kernels stay the
-same."""
+same. bench/fresh has kernels by another author, for culprit-fresh."""
 import hashlib
 import json
 import os
@@ -15,32 +15,34 @@ import time
 BUILD = os.environ.get("BUILD", "build")
 CYCLESCOPE = os.environ.get("CYCLESCOPE", os.path.abspath(BUILD + "/cyclescope"))
 FOLDER = os.path.abspath(BUILD + "/bench/kernels")
+HEADERS = ("bench/kernels", "bench/fresh")
 KEPT_SECONDS = 1800
 
 
-def table(file):
-    for line in open("bench/kernels/" + file):
+def table(file, folder="kernels"):
+    for line in open(f"bench/{folder}/{file}"):
         if line.strip() and not line.startswith("#"):
             name, procedure, first, impossible, ratio = [f.strip() for f in line.split("|")]
             yield name, procedure, first.split(), impossible.split(), float(ratio)
 
 
-def build(name):
-    os.makedirs(FOLDER, exist_ok=True)
-    out = f"{FOLDER}/{name}"
-    sources = [f"bench/kernels/{s}" for s in os.listdir("bench/kernels") if s.endswith(".h")] + [f"bench/kernels/{name}.c"]
+def build(name, folder="kernels"):
+    out = os.path.abspath(f"{BUILD}/bench/{folder}/{name}")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    sources = [f"{d}/{s}" for d in HEADERS for s in os.listdir(d) if s.endswith(".h")] + [f"bench/{folder}/{name}.c"]
     if not os.path.exists(out) or os.path.getmtime(out) < max(map(os.path.getmtime, sources)):
         subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", out, sources[-1], "-lm"], check=True)
     return out
 
 
-def ns_a_visit(program, seconds):
-    """Of the kernel and of its variant, in turns: what disturbs the machine for a while disturbs both."""
-    best = [1e18, 1e18]
-    for turn in range(8):
-        text = subprocess.run([program, str(seconds / 2), str(turn % 2)], check=True, capture_output=True, text=True).stdout
+def ns_a_visit(program, seconds, variants=2):
+    """Of the kernel and of its variants, in turns: what disturbs the machine for a while disturbs all."""
+    best = [1e18] * variants
+    for turn in range(4 * variants):
+        v = turn % variants
+        text = subprocess.run([program, str(seconds / 2), str(v)], check=True, capture_output=True, text=True).stdout
         fields = dict(f.split("=") for f in text.split()[1:])
-        best[turn % 2] = min(best[turn % 2], float(fields["seconds"]) / float(fields["visits"]) * 1e9)
+        best[v] = min(best[v], float(fields["seconds"]) / float(fields["visits"]) * 1e9)
     return best
 
 
