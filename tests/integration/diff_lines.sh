@@ -60,9 +60,10 @@ busy = [r for r in rows if r["samples_a"] + r["samples_b"] > 0.05 * sum(x["sampl
 at = {(r["procedure"], r["line"]): r for r in busy if r["procedure"] in ("work", "step")}
 assert all(r["samples_a"] > 20 and r["samples_b"] > 20 for r in at.values()), at
 changed = [k[1] for k, r in at.items() if r["significant"] == "yes" and r["a"] and r["ratio"] > 1.3]
-loop = [w for w in changed if f"/{to}/app/work.c:{line} (A: {before})" in w]
-assert loop == changed, at
-assert any(f"/{to}/app/work.c:{line} (A: {before})" in k[1] for k in at), at
+# The loop has two lines, its head and its body: processors differ in which of them samples fall on.
+loop = [f"/{to}/app/work.c:{line - n} (A: {before - n})" for n in (0, 1)]
+assert all(any(part in w for part in loop) for w in changed), at
+assert any(loop[0] in k[1] for k in at), at
 steps = {k[1].split("/app/")[1].split("/")[0]: r for k, r in at.items() if k[0] == "step"}
 assert set(steps) == {"one", "two"}, steps
 for part, r in steps.items():

@@ -83,7 +83,7 @@ for n in $(seq 40); do
 done
 goes_on() { ! grep -q '^State:.*[tT] (stopped)' /proc/$pid/status; }
 kill -STOP $pid
-until_true -t 2 has_line '^State:.*[tT] \(stopped\)' /proc/$pid/status
+until_true -t 2 has_line '^State:.*[tT] \(' /proc/$pid/status # "tracing stop" of one that is traced
 kill -CONT $pid
 until_true -t 2 goes_on || { echo "it doesn't go on"; exit 1; }
 tracer=$(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)
