@@ -3,6 +3,7 @@
  *
  * Files of this module:
  *   code               what others ask: ties the rooms below together
+ *   charged            which instruction took the time of a sample
  *   demangle           names of C++, Rust and D for people
  *   shared_code        opened and unpacked once for all that reads a store
  *   process_memory     the memory of a process, however it is read
@@ -82,6 +83,11 @@ bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, si
 /* File and line of frames[0] alone, without its function: spares the walk through a unit's functions, which
  * takes most of the time where few addresses are asked. */
 bool cs_image_line_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frame);
+
+/* The instruction that took the time of a sample at `offset`: an interrupt finds a thread at the one after it. That is the
+ * one before in the basic block (by direct branches). `offset` itself where a block begins there, or code can't be read.
+ * Ask in ascending order: each procedure is decoded when it differs from the last one asked for. */
+uint64_t cs_image_charged(struct cs_image_code *code, uint64_t offset);
 
 /* The bytes from `offset` to the end of what the file has for its segment; NULL outside. `executable` (may be
  * NULL) says whether they may run. */

@@ -176,8 +176,8 @@ void judge_precise(const struct machine *m, struct finding *f)
     f->state = FINDING_ABSENT;
     SAY(f, doctor_refused(m->probes[PROBE_PRECISE]) ? "not permitted (see PMU)" : "no PEBS, no IBS");
     f->architect = f->production =
-        "the sampled PC is the successor of the instruction that took the time; calc attributes "
-        "it back to that one";
+        "the sampled PC is the successor of the instruction that took the time; calc and lines of "
+        "source charge that one";
 }
 
 void judge_breakpoints(const struct machine *m, struct finding *f)

@@ -391,8 +391,11 @@ const struct command command_list = {
     "function count at the line that called it. In the listing of a FILE they count at the line they came "
     "from.\n"
     "\n"
-    "Without source the listing shows instructions. A sampled instruction is the successor of the one that "
-    "took the time (calc attributes samples to that one).",
+    "An interrupt falls on the instruction after the one that took the time. A line has the samples of its "
+    "own "
+    "instructions' time, as in calc.\n"
+    "\n"
+    "Without source the listing shows instructions, with the samples where the interrupts fell.",
     options,
     run,
 };

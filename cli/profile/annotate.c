@@ -116,6 +116,7 @@ static int disassemble(struct annotation *a, struct cs_image_code *code, const s
         if (!insn.length)
             insn.length = n < cs_isa_step(isa) ? (unsigned)n : cs_isa_step(isa);
         insn.line = own_line(a, code, offset);
+        insn.charged = own_line(a, code, cs_image_charged(code, offset));
         if (insn.line) {
             struct annotated_line *l = annotation_line(a, insn.line);
             if (l)
@@ -132,6 +133,7 @@ static int disassemble(struct annotation *a, struct cs_image_code *code, const s
 }
 
 struct placing {
+    const struct profile *profile;
     struct annotation *a;
     struct cs_image_code *code;
     const struct cs_image_procedure *procedure;
@@ -166,7 +168,8 @@ static void place(unsigned event, const char *label, uint64_t offset, uint64_t s
     a->total[event] += samples;
     struct annotated_insn *insn =
         a->n_insns ? bsearch(&offset, a->insn, a->n_insns, sizeof *a->insn, compare_insn) : NULL;
-    unsigned line = insn ? insn->line : own_line(a, p->code, offset);
+    const bool precise = p->profile->events[event].precise;
+    unsigned line = !insn ? own_line(a, p->code, offset) : precise ? insn->line : insn->charged;
     if (insn && count(&insn->samples, a->n_events, event, samples) < 0)
         p->failed = true;
     if (!insn)
@@ -195,7 +198,7 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
         rc = disassemble(out, code, &procedure->parts[i], &capacity);
     if (out->n_insns)
         qsort(out->insn, out->n_insns, sizeof *out->insn, by_offset);
-    struct placing placing = {.a = out, .code = code, .procedure = procedure};
+    struct placing placing = {.profile = profile, .a = out, .code = code, .procedure = procedure};
     if (rc == 0)
         rc = profile_points(row->image, -1, place, &placing, err);
     if (rc == -ENOMEM || placing.failed)

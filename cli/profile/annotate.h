@@ -19,6 +19,7 @@ struct annotated_insn {
     uint64_t offset;
     uint64_t *samples; /* by event; NULL = none */
     unsigned line;     /* of the procedure's own source, 0 unknown */
+    unsigned charged;  /* the line that took the time of samples here (cs_image_charged) */
     unsigned length;
     char text[96];
 };

@@ -46,6 +46,7 @@ struct blamed {
 struct frame_place {
     uint32_t image, node;
     uint64_t offset;
+    bool charged; /* a sample's own place, not a call's */
 };
 
 struct blame {
@@ -106,7 +107,7 @@ static int by_place(const void *left, const void *right)
     const struct frame_place *a = left, *b = right;
     if (a->image != b->image)
         return a->image > b->image ? 1 : -1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
+    return a->offset != b->offset ? (a->offset > b->offset ? 1 : -1) : a->charged - b->charged;
 }
 
 /* Takes over `line`, or frees it. */
@@ -137,7 +138,7 @@ static uint32_t line_at(void *arg, struct cs_image_code *code, uint64_t offset)
 
 /* Image after image: debug information is read once. */
 bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
-                       const struct cs_contexts *tree, uint32_t *of_node,
+                       const struct cs_contexts *tree, bool precise, uint32_t *of_node,
                        uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset), void *arg)
 {
     uint32_t n = cs_contexts_count(tree), open = 0;
@@ -145,7 +146,7 @@ bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
     struct cs_image_code *code = NULL;
     for (uint32_t i = 1; places && i < n; i++) {
         const struct cs_context *c = cs_contexts_at(tree, i);
-        places[i - 1] = (struct frame_place){c->image, i, c->offset};
+        places[i - 1] = (struct frame_place){c->image, i, c->offset, c->self && !precise};
     }
     if (places && n > 1)
         qsort(places, n - 1, sizeof *places, by_place);
@@ -155,10 +156,11 @@ bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
             cs_image_close(code);
             code = open_code(catalog, store, cs_contexts_image_id(tree, open = at->image));
         }
-        if (i && at->image == at[-1].image && at->offset == at[-1].offset)
+        if (i && at->image == at[-1].image && at->offset == at[-1].offset && at->charged == at[-1].charged)
             of_node[at->node] = of_node[at[-1].node];
         else if (code)
-            of_node[at->node] = place(arg, code, at->offset);
+            of_node[at->node] =
+                place(arg, code, at->charged ? cs_image_charged(code, at->offset) : at->offset);
     }
     cs_image_close(code);
     free(places);
@@ -196,7 +198,8 @@ bool chain_line_find(const struct profile *profile, const char *label, struct ch
     cs_contexts_sum(tree);
     const struct blamed *most =
         b.lines && b.of_node && cs_store_catalog(profile->store, &catalog, &ignored) == 0 &&
-                chain_line_places(catalog, profile->store, tree, b.of_node, line_at, &b)
+                chain_line_places(catalog, profile->store, tree, profile->events[profile->main_event].precise,
+                                  b.of_node, line_at, &b)
             ? most_blamed(&b)
             : NULL;
     if (most && (double)most->samples > 0) {

@@ -37,6 +37,7 @@ struct line_of {
 };
 
 struct tally {
+    const struct profile *profile;
     struct cs_image_code *code;
     const struct cs_image_procedure *procedure;
     struct line_of line[LINES_MAX];
@@ -52,7 +53,7 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
     if (event != t->event || cs_image_procedure_at(t->code, offset) != t->procedure)
         return;
     t->whole += (double)samples;
-    if (!chain_line_frame(t->code, offset, &frame))
+    if (!chain_line_frame(t->code, profile_charged(t->profile, event, t->code, offset), &frame))
         return;
     unsigned i = 0;
     while (i < t->n && (t->line[i].line != frame.line || strcmp(t->line[i].file, frame.file) != 0))
@@ -88,6 +89,7 @@ static bool look_at_row(const struct profile *profile, const struct profile_row 
     if (!t || !(t->procedure = cs_image_procedure_at(code, row->start)) ||
         !chain_line_frame(code, row->start, &frame)) /* cheaply: nearly all rows without source end here */
         goto out;
+    t->profile = profile;
     t->code = code;
     t->event = profile->main_event;
     (void)profile_points(row->image, (int)t->event, add_line, t, &ignored);

@@ -18,7 +18,8 @@ static int compare_insn(const void *key, const void *element)
 }
 
 /* Frames with a line, by node: 1 + its number; 0: not of the procedure or the file. */
-static void lines_of_procedure(const struct annotation *a, const struct cs_contexts *tree, uint32_t *line)
+static void lines_of_procedure(const struct annotation *a, const struct cs_contexts *tree, bool precise,
+                               uint32_t *line)
 {
     for (uint32_t i = 1; i < cs_contexts_count(tree); i++) {
         const struct cs_context *c = cs_contexts_at(tree, i);
@@ -26,7 +27,7 @@ static void lines_of_procedure(const struct annotation *a, const struct cs_conte
         const struct annotated_insn *insn =
             here && a->n_insns ? bsearch(&c->offset, a->insn, a->n_insns, sizeof *a->insn, compare_insn)
                                : NULL;
-        line[i] = insn ? 1 + insn->line : 0;
+        line[i] = !insn ? 0 : 1 + (c->self && !precise ? insn->charged : insn->line);
     }
 }
 
@@ -85,11 +86,12 @@ static int add_totals(const struct profile *profile, const struct cs_calls_wante
     uint32_t *above = calloc(cs_contexts_count(tree) + 1, sizeof *above),
              *line = calloc(cs_contexts_count(tree) + 1, sizeof *line);
     struct of_file of_file = {a, file};
+    const bool precise = profile->events[profile->main_event].precise;
     bool placed = above && line;
     if (placed && file && (rc = cs_store_catalog(profile->store, &catalog, err)) == 0)
-        placed = chain_line_places(catalog, profile->store, tree, line, line_in_file, &of_file);
+        placed = chain_line_places(catalog, profile->store, tree, precise, line, line_in_file, &of_file);
     else if (placed && !file)
-        lines_of_procedure(a, tree, line);
+        lines_of_procedure(a, tree, precise, line);
     if (!placed)
         rc = cs_fail(err, ENOMEM, "out of memory for the call chains of %s", file ? file : a->name);
     if (rc == 0) {

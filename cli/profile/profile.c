@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Goes through a store's catalogue and keeps what its heads say, grouped by image and event. */
 #include "cli/profile/profile.h"
+#include "analysis/culprit/counted.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"
@@ -61,6 +62,7 @@ static int find_event(struct profile *p, const struct cs_store_profile_head *hea
         p->events[i] = (struct profile_event){.samples = 0};
         memcpy(p->events[i].name, head->event, sizeof head->event);
         memcpy(p->events[i].unit, head->unit, sizeof head->unit);
+        p->events[i].precise = cs_counted_is_precise(p->events[i].name);
     }
     p->events[i].n_profiles++;
     p->events[i].period_sum += head->period_sum;
@@ -287,6 +289,12 @@ void profile_close(struct profile *p)
     if (p->store)
         cs_store_close(p->store);
     memset(p, 0, sizeof *p);
+}
+
+uint64_t profile_charged(const struct profile *profile, unsigned event, struct cs_image_code *code,
+                         uint64_t offset)
+{
+    return profile->events[event].precise ? offset : cs_image_charged(code, offset);
 }
 
 int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,

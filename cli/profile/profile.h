@@ -60,6 +60,7 @@ struct profile_event {
     uint64_t samples; /* filled by profile_sum; with those of idle CPUs */
     uint64_t period_sum, enabled_ns, running_ns;
     unsigned n_profiles;
+    bool precise; /* its samples are at the instruction itself, not at the next */
 };
 
 struct profile_part { /* one file of the store */
@@ -103,6 +104,9 @@ int profile_points(const struct profile_image *image, int event,
                    void (*visit)(unsigned event, const char *label, uint64_t offset, uint64_t samples,
                                  void *arg),
                    void *arg, struct cs_error *err);
+/* The instruction that a sample of an event is charged to where lines are told (cs_image_charged). */
+uint64_t profile_charged(const struct profile *profile, unsigned event, struct cs_image_code *code,
+                         uint64_t offset);
 /* The samples of one event of an image as one table, NULL when it has none. The caller closes it. */
 int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
                    struct cs_error *err);

@@ -111,9 +111,11 @@ static void name_by_procedure(const struct point *p, const struct cs_image_proce
     }
 }
 
-static void name_by_line(struct point *p, uint64_t offset, struct profile_row *key)
+static void name_by_line(struct point *p, unsigned event, uint64_t offset, struct profile_row *key)
 {
     struct cs_image_frame frame;
+    if (p->code)
+        offset = profile_charged(p->job->profile, event, p->code, offset);
     if (p->code && cs_image_frames_at(p->code, offset, &frame, 1)) {
         key->file = (char *)(uintptr_t)frame.file;
         key->line = frame.line;
@@ -142,7 +144,7 @@ static void add_point(unsigned event, const char *label, uint64_t offset, uint64
         name_by_procedure(p, proc, &key);
         break;
     case BY_LINE:
-        name_by_line(p, offset, &key);
+        name_by_line(p, event, offset, &key);
         break;
     case BY_PROCESS:
         key.image = NULL;
