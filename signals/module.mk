@@ -94,11 +94,13 @@ $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c s
 	  $(CLANG)++ -std=c++17 -D_GNU_SOURCE -I. -isystem $(LLVM_HEADERS) -fno-rtti -fno-exceptions -O2 -gdwarf-4 $(SAME_PATHS) -Wall -Wextra -fPIC -shared $(LDFLAGS) \
 	  -o $@.new signals/plugin/clang_plugin.cc $(@D)/clang_point.o -L$(shell llvm-config-$(LLVM_VERSION) --libdir 2>/dev/null) -lLLVM-$(LLVM_VERSION) && mv $@.new $@
 
-# Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program.
+# Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program. It links nothing, so
+# AArch64's atomics can't be calls of libgcc.
 TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so
+TIMERS_CFLAGS  := $(if $(filter aarch64-%,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)
 $(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h signals/timers/filters.h
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fno-stack-protector -U_FORTIFY_SOURCE -fvisibility=hidden -shared -nostdlib -Wl,-z,nodelete \
+	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fno-stack-protector -U_FORTIFY_SOURCE -fvisibility=hidden $(TIMERS_CFLAGS) -shared -nostdlib -Wl,-z,nodelete \
 	  -Wl,--build-id=none -s -o $@ signals/timers/timers.c
 
 # Programs built with -fsanitize-coverage=trace-pc.

@@ -32,14 +32,14 @@ static int by_addr(const void *a, const void *b)
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Address of the symbol "_text" in a list; 0 where it isn't told. */
+/* Where the kernel's text begins in a list, as sampler/images/kernel_image.c has it; 0 where it isn't listed. */
 static uint64_t text_of(const char *path)
 {
     struct cs_kallsyms_symbol s;
     uint64_t text = 0;
     FILE *f = cs_kallsyms_open(path);
     while (f && !text && cs_kallsyms_next(f, &s))
-        if (strcmp(s.name, "_text") == 0)
+        if (strcmp(s.name, "_text") == 0 || strcmp(s.name, "_stext") == 0)
             text = s.addr;
     if (f)
         fclose(f);

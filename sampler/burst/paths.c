@@ -251,8 +251,7 @@ int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, s
 {
     *out = NULL;
     if (!HERE)
-        return cs_fail(err, ENOTSUP,
-                       "paths are interpreted from x86-64 code only; on this machine there are none");
+        return cs_fail(err, ENOTSUP, "paths exist on x86-64 only; this machine has another instruction set");
     struct cs_paths *paths = calloc(1, sizeof *paths);
     if (!paths)
         return cs_fail(err, ENOMEM, "out of memory for paths");

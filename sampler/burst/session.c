@@ -301,7 +301,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     size_t size;
     *out = NULL;
     if (!cs_burst_image(&size))
-        return cs_fail(err, ENOTSUP, "bursts follow x86-64 code only; on this machine there are none");
+        return cs_fail(err, ENOTSUP, "bursts exist on x86-64 only; this machine has another instruction set");
     struct cs_burst *burst = calloc(1, sizeof *burst);
     if (!burst)
         return cs_fail(err, ENOMEM, "out of memory for bursts");

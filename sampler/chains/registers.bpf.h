@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A thread's user registers as each architecture has them. Included by unwind.bpf.h. */
+/* A thread's user registers as each architecture has them. Included by unwind.bpf.h.
+ * ABOVE_STACK: where the C library keeps what it knows of a thread, right above that thread's stack. */
 #ifndef CS_SAMPLER_CHAINS_REGISTERS_BPF_H
 #define CS_SAMPLER_CHAINS_REGISTERS_BPF_H
 
@@ -18,6 +19,8 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
     })
 #define SP_NUMBER 31
 #define THREAD_SELF 0 /* not known there */
+#define ABOVE_STACK                                                                                          \
+    OF(CURRENT_TASK(), thread.uw.tp_value) /* set by clone(): as it is for all threads but the first */
 #define MODE(r) ((r)->pstate & 0x10)
 #define IS_NARROW(mode) ((mode) != 0) /* AArch32 */
 #elif defined(__TARGET_ARCH_riscv)
@@ -33,6 +36,7 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
     })
 #define SP_NUMBER 2
 #define THREAD_SELF 0 /* not known there */
+#define ABOVE_STACK THREAD_SELF
 #define MODE(r) 0
 #define IS_NARROW(mode) ((mode) != 0) /* never */
 #else
@@ -49,6 +53,7 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
     })
 #define SP_NUMBER 7
 #define THREAD_SELF OF(CURRENT_TASK(), thread.fsbase) /* what pthread_self() is */
+#define ABOVE_STACK THREAD_SELF
 #define MODE(r) ((r)->cs)
 #define IS_NARROW(mode) ((mode) == 0x23) /* 32-bit code */
 #endif

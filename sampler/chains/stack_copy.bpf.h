@@ -45,8 +45,8 @@ static __always_inline __u32 copy_most(__u64 held, __u64 ring)
 static __always_inline __u32 stack_bytes(__u64 from)
 {
     struct mm_struct *mm = OF(CURRENT_TASK(), mm);
-    __u64 arguments = OF(mm, start_stack) + ABOVE_BYTES - from, self = THREAD_SELF + ABOVE_BYTES - from;
-    return arguments < CS_CHAIN_COPY_STACK ? arguments : self < CS_CHAIN_COPY_STACK ? self : 0;
+    __u64 arguments = OF(mm, start_stack) + ABOVE_BYTES - from, above = ABOVE_STACK + ABOVE_BYTES - from;
+    return arguments < CS_CHAIN_COPY_STACK ? arguments : above < CS_CHAIN_COPY_STACK ? above : 0;
 }
 
 /* The whole stack where its end can be told; pages of it that aren't there are zeros. Else up to the first byte that can't be read, the

@@ -70,7 +70,13 @@ struct mm_struct {
     unsigned long start_stack;
 } __attribute__((preserve_access_index));
 struct thread_struct {
+#ifdef __TARGET_ARCH_arm64
+    struct {
+        unsigned long tp_value;
+    } uw;
+#else
     unsigned long fsbase;
+#endif
 } __attribute__((preserve_access_index));
 struct task_struct {
     int pid, tgid;

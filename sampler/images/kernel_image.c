@@ -105,8 +105,8 @@ static void read_modules(struct cs_kernel *k)
         fclose(f);
 }
 
-/* Text of the kernel and, unless only the beginning is asked for, BPF programs, whose end is the next
- * symbol's start. */
+/* Text of the kernel and, unless only the beginning is asked for, BPF programs, whose end is the next symbol's start. A
+ * kernel that lists only functions (AArch64's, without CONFIG_KALLSYMS_ALL) has no _text, which would be at or before _stext. */
 static void read_symbols(struct cs_kernel *k, bool beginning)
 {
     struct cs_kallsyms_symbol s;
@@ -117,7 +117,7 @@ static void read_symbols(struct cs_kernel *k, bool beginning)
         if (s.addr == 0)
             continue;
         hidden = false;
-        if (strcmp(s.name, "_text") == 0)
+        if (!text && (strcmp(s.name, "_text") == 0 || strcmp(s.name, "_stext") == 0))
             text = s.addr;
         else if (strcmp(s.name, "_etext") == 0)
             etext = s.addr;

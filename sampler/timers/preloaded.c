@@ -8,7 +8,9 @@ __asm__(".pushsection .rodata\n"
         "cs_timers_end:\n"
         ".popsection\n");
 
-extern const unsigned char cs_timers_bytes[], cs_timers_end[];
+/* Hidden, so that both are reached without the GOT: AArch64's linker has one entry there for all local symbols of a section. */
+extern const unsigned char cs_timers_bytes[] __attribute__((visibility("hidden"))),
+    cs_timers_end[] __attribute__((visibility("hidden")));
 
 const unsigned char *cs_timers_preloaded(size_t *size)
 {

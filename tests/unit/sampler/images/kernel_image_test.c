@@ -208,6 +208,25 @@ static void the_running_kernel_names_its_addresses_as_kallsyms_does(void **state
     print_message("%u names of the kernel compared\n", n_compared);
 }
 
+/* Debian 12's of AArch64, which lists functions only. */
+static void a_kernel_without_its_first_symbol_begins_at_the_next_one(void **state)
+{
+    (void)state;
+    uint64_t offset = 0;
+    put("proc/kallsyms", "ffff800008010000 t gic_handle_irq\n"
+                         "ffff800008010000 T _stext\n"
+                         "ffff8000080101d0 T __do_softirq\n"
+                         "ffff800008bd0000 D _etext\n");
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_kernel *k = cs_kernel_open(images, proc, sys);
+    assert_string_equal(cs_kernel_reason(k), "");
+    assert_string_equal(kernel_at(k, 0xffff8000080101d4, &offset), "[kernel]");
+    assert_int_equal(offset, 0x1d4);
+    cs_kernel_close(k);
+    cs_images_close(images);
+    write_kernel();
+}
+
 static void hidden_kernel_addresses_are_said_and_never_placed(void **state)
 {
     (void)state;
@@ -229,6 +248,7 @@ int main(void)
         cmocka_unit_test(names_of_sampled_kernel_procedures_are_kept_in_the_store),
         cmocka_unit_test(the_kernels_answer_is_taken_apart),
         cmocka_unit_test(the_running_kernel_names_its_addresses_as_kallsyms_does),
+        cmocka_unit_test(a_kernel_without_its_first_symbol_begins_at_the_next_one),
         cmocka_unit_test(hidden_kernel_addresses_are_said_and_never_placed),
     };
     return cmocka_run_group_tests(tests, make_root, drop_root);
