@@ -2,6 +2,7 @@
 /* An interrupt finds a thread at the instruction after the one that took the time. */
 #include "image/code.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
 
 #include <stdlib.h>
 
@@ -22,15 +23,10 @@ struct charged {
 
 static const char KEY;
 
-static int compare(const void *key, const void *element)
-{
-    uint64_t offset = *(const uint64_t *)key, other = ((const struct insn *)element)->offset;
-    return (offset > other) - (offset < other);
-}
-
 static struct insn *find(const struct charged *c, uint64_t offset)
 {
-    return c->insns.n ? bsearch(&offset, c->insns.at, c->insns.n, sizeof *c->insns.at, compare) : NULL;
+    const size_t at = cs_bisect(c->insns.n, i, c->insns.at[i].offset < offset);
+    return at < c->insns.n && c->insns.at[at].offset == offset ? &c->insns.at[at] : NULL;
 }
 
 static void sweep(struct charged *c, struct cs_image_code *code)

@@ -2,6 +2,7 @@
 /* Bounding a tree: what is rare becomes "other" below the frame it was called from. A parent's total is at least
  * its child's and it is less deep, so that the nodes kept are a tree. Fewer than half of the nodes may stay, because
  * each of them, and the root, may need an "other". */
+#include "store/base/order.h"
 #include "store/contexts_tree.h"
 
 #include <errno.h>
@@ -13,15 +14,8 @@ struct candidate {
     uint32_t depth, node;
 };
 
-static int greatest_first(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    if (a->depth != b->depth)
-        return a->depth > b->depth ? 1 : -1;
-    return a->key != b->key ? (a->key > b->key ? 1 : -1) : (a->node > b->node) - (a->node < b->node);
-}
+CS_ORDER(greatest_first, struct candidate, cs_order(b->total, a->total), cs_order(a->depth, b->depth),
+         cs_order(a->key, b->key), cs_order(a->node, b->node))
 
 /* The nodes that stay, each under its parent's new number; the others' samples go to the "other" of the last
  * ancestor that stays. Parents come first, so one pass is enough. */

@@ -2,6 +2,7 @@
 /* Epochs' names begin with their time; those of one second and host end in -2, -3, ..., -10: strverscmp is their
  * order. What isn't seen isn't opened. */
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 #include "store/file.h"
 #include "store/layout.h"
@@ -19,10 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int newest_first(const void *a, const void *b)
-{
-    return strverscmp(*(char *const *)b, *(char *const *)a);
-}
+CS_ORDER(newest_first, char *, strverscmp(*b, *a))
 
 /* "20261121T134135Z", with thousandths of a second before the Z, in ms; 0 where it is no such time. */
 static uint64_t time_of(const char *text)

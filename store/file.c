@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/file.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -223,10 +224,7 @@ void cs_store_unlock(int lock)
         close(lock);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+CS_ORDER(by_name, char *, strcmp(*a, *b))
 
 int cs_store_directory_list(const char *path, struct cs_store_listing *listing, struct cs_error *err)
 {

@@ -2,6 +2,7 @@
 #include "store/kept_code.h"
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/base/regular_file.h"
 #include "store/file.h"
 #include "store/layout.h"
@@ -36,13 +37,8 @@ struct copy {
     uint64_t bytes;
 };
 
-static int oldest_first(const void *a, const void *b)
-{
-    const struct copy *x = a, *y = b;
-    if (x->written.tv_sec != y->written.tv_sec)
-        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
-    return (x->written.tv_nsec > y->written.tv_nsec) - (x->written.tv_nsec < y->written.tv_nsec);
-}
+CS_ORDER(oldest_first, struct copy, cs_order(a->written.tv_sec, b->written.tv_sec),
+         cs_order(a->written.tv_nsec, b->written.tv_nsec))
 
 /* Makes space for `more` bytes; these may stand in the folder already, in a file of that name. */
 static void make_room(const char *store, uint64_t more, const char *of, uint64_t most)

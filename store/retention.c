@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/retention.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int by_last_write(const void *a, const void *b)
-{
-    const struct cs_store_epoch_extent *x = a, *y = b;
-    if (x->written_s != y->written_s)
-        return x->written_s < y->written_s ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+CS_ORDER(by_last_write, struct cs_store_epoch_extent, cs_order(a->written_s, b->written_s),
+         strcmp(a->name, b->name))
 
 size_t cs_store_retention_choose(const struct cs_store_retention *retention, int64_t now_s,
                                  struct cs_store_epoch_extent *epochs, size_t n)

@@ -5,6 +5,7 @@
 #include "analysis/cfg/noreturn.h"
 #include "image/isa/decode.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 static int add_insn(struct cfg_building *b, const struct cs_isa_insn *insn)
 {
@@ -20,11 +21,7 @@ static int add_insn(struct cfg_building *b, const struct cs_isa_insn *insn)
     return 0;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct cs_cfg_instruction *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_offset, struct cs_cfg_instruction, cs_order(a->offset, b->offset))
 
 /* The register may have been set by the instruction before it. */
 static void look_before(const struct cfg_building *b, struct cs_isa_insn *insn)

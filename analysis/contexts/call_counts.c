@@ -5,6 +5,7 @@
 #include "image/shared_code.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -152,13 +153,7 @@ static int find_calls(struct counting *c)
     return rc;
 }
 
-static int by_ends(const void *left, const void *right)
-{
-    const struct pair *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from > b->from ? 1 : -1;
-    return (a->to > b->to) - (a->to < b->to);
-}
+CS_ORDER(by_ends, struct pair, cs_order(a->from, b->from), cs_order(a->to, b->to))
 
 static double error_of(const struct pair *p)
 {

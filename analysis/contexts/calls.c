@@ -5,6 +5,7 @@
 #include "store/base/bisect.h"
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 #include "store/table/dictionary.h"
 
@@ -211,11 +212,7 @@ int cs_calls_sort(struct cs_calls *calls, struct cs_error *err)
     return 0;
 }
 
-static int ascending(const void *left, const void *right)
-{
-    uint64_t a = ((const struct cs_call_key *)left)->key, b = ((const struct cs_call_key *)right)->key;
-    return (a > b) - (a < b);
-}
+CS_ORDER(ascending, struct cs_call_key, cs_order(a->key, b->key))
 
 int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
                   struct cs_error *err)

@@ -6,6 +6,7 @@
 
 #include "image/shared_code.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
 
@@ -81,14 +82,8 @@ struct place {
     uint64_t offset;
 };
 
-static int by_place(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    if (a->image != b->image)
-        return a->image > b->image ? 1 : -1;
-    return a->offset != b->offset ? (a->offset > b->offset ? 1 : -1)
-                                  : (a->node > b->node) - (a->node < b->node);
-}
+CS_ORDER(by_place, struct place, cs_order(a->image, b->image), cs_order(a->offset, b->offset),
+         cs_order(a->node, b->node))
 
 struct naming {
     struct cs_calls *calls;

@@ -3,6 +3,7 @@
  * of time. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,17 +22,9 @@ uint64_t hot_branch_group(uint32_t image, uint64_t offset)
     return offset * 64 + image % 64;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(by_number, uint64_t, cs_order(*a, *b))
 
-static int by_burst_number(const void *a, const void *b)
-{
-    const struct burst_entry *x = a, *y = b;
-    return (x->burst > y->burst) - (x->burst < y->burst);
-}
+CS_ORDER(by_burst_number, struct burst_entry, cs_order(a->burst, b->burst))
 
 /* Index of the burst with that number; UINT32_MAX: none. */
 uint32_t burst_edges_index(const struct burst_edges *w, uint32_t n_bursts, uint64_t number)

@@ -3,6 +3,7 @@
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/frequency.h"
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,13 +26,7 @@ static int by_source(const void *a, const void *b)
     return compare(a, b);
 }
 
-static int by_burst(const void *a, const void *b)
-{
-    const struct burst_run *x = a, *y = b;
-    if (x->burst != y->burst)
-        return x->burst < y->burst ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
+CS_ORDER(by_burst, struct burst_run, cs_order(a->burst, b->burst), cs_order(a->first, b->first))
 
 void edge_list_merge(struct cs_edge_flow *t)
 {

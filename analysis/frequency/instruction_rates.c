@@ -12,6 +12,7 @@
  * time, which the others tell. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,25 +27,11 @@ struct group_sum {
     double log_rate; /* of the mean: each burst stands for as much time, however long its intervals are */
 };
 
-static int by_burst(const void *a, const void *b)
-{
-    const struct timed_interval *x = a, *y = b;
-    return (x->burst > y->burst) - (x->burst < y->burst);
-}
+CS_ORDER(by_burst, struct timed_interval, cs_order(a->burst, b->burst))
 
-static int by_group_and_burst(const void *a, const void *b)
-{
-    const struct timed_interval *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    return by_burst(a, b);
-}
+CS_ORDER(by_group_and_burst, struct timed_interval, cs_order(a->group, b->group), by_burst(a, b))
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, double, cs_order(*a, *b))
 
 /* What the entry costs: a first interval's time beyond what it would have taken at the rate of the same
  * burst's later ones, the median of all bursts. Taken off the first intervals of bursts that have no later
@@ -91,11 +78,7 @@ static void drop_short(struct timed_intervals *intervals)
     intervals->n = kept;
 }
 
-static int by_own_group(const void *a, const void *b)
-{
-    const struct timed_interval *x = a, *y = b;
-    return (x->own > y->own) - (x->own < y->own);
-}
+CS_ORDER(by_own_group, struct timed_interval, cs_order(a->own, b->own))
 
 /* Much may slow an interval that has nothing to do with its group: somebody else has the CPU or shares the
  * core, caches are still cold, the kernel finds a page. Little makes it faster. What is left is the rate in
@@ -140,11 +123,7 @@ static size_t find_kinds(const struct timed_intervals *intervals, struct group_k
 }
 
 /* Of anything that begins with its group. */
-static int compare_group(const void *key, const void *one)
-{
-    uint64_t group = *(const uint64_t *)key, other = *(const uint64_t *)one;
-    return (group > other) - (group < other);
-}
+CS_ORDER(compare_group, uint64_t, cs_order(*a, *b))
 
 static struct group_kind kind_of(uint64_t group, const struct group_kind *kinds, size_t n)
 {

@@ -6,16 +6,13 @@
  * sum(S) / sum(M). Then flow constraints, block by block, until nothing changes. */
 #include "analysis/frequency/sample_priors.h"
 #include "analysis/frequency/model.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, double, cs_order(*a, *b))
 
 /* S/M of an issue point of a block. */
 static double point_ratio(const struct cs_cfg *cfg, const struct cs_frequency_input *e, uint32_t block,

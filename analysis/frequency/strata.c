@@ -5,6 +5,7 @@
  * address and are as long as it takes to have some bursts each. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "analysis/frequency/model.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 
@@ -14,13 +15,7 @@ struct item { /* a burst or a sample, at its place */
     double samples;
 };
 
-static int by_address(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    if (x->image != y->image)
-        return x->image < y->image ? -1 : 1;
-    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
-}
+CS_ORDER(by_address, struct item, cs_order(a->image, b->image), cs_order(a->chunk, b->chunk))
 
 int strata_open(const struct burst_entry *const *entry, uint32_t n, const struct burst_edges *w,
                 struct strata *strata)

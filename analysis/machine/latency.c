@@ -5,6 +5,7 @@
 #include "analysis/machine/machine.h"
 #include "analysis/machine/time_base.h"
 #include "store/base/clock.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,11 +59,7 @@ static double chase_ns(void *start, size_t steps, unsigned turns)
     return best;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, double, cs_order(*a, *b))
 
 /* ns a step of the middle of many turns: for a set of which some lines are near, some far. */
 static double middle_chase_ns(char *base, size_t steps)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/machine/time_base.h"
 #include "analysis/machine/arch.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,11 +14,7 @@
 enum { STRETCHES = 24, LINKS_A_STRETCH = 4000 };
 enum { CHAINS = 400, LINKS_SHORT = 20, LINKS_LONG = 60 };
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, double, cs_order(*a, *b))
 
 static double least(const double *v, size_t n)
 {

@@ -3,6 +3,7 @@
 #include "analysis/validation/accuracy.h"
 #include "image/isa/decode.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -66,11 +67,7 @@ int cs_accuracy_collect(const struct cs_cfg *cfg, const struct cs_frequency *f,
     return 0;
 }
 
-static int by_ratio(const void *a, const void *b)
-{
-    const struct cs_accuracy_point *x = a, *y = b;
-    return (x->ratio > y->ratio) - (x->ratio < y->ratio);
-}
+CS_ORDER(by_ratio, struct cs_accuracy_point, cs_order(a->ratio, b->ratio))
 
 double cs_accuracy_scale(const struct cs_accuracy_points *points)
 {

@@ -4,6 +4,7 @@
  * jump= and jcnd= carry positions only. */
 #include "analysis/validation/callgrind.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -155,19 +156,9 @@ static int one_line(struct reading *r, const char *line)
     return 0;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct cs_truth_insn *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_offset, struct cs_truth_insn, cs_order(a->offset, b->offset))
 
-static int by_ends(const void *a, const void *b)
-{
-    const struct cs_truth_edge *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
-}
+CS_ORDER(by_ends, struct cs_truth_edge, cs_order(a->from, b->from), cs_order(a->to, b->to))
 
 static void settle(struct cs_truth *t)
 {

@@ -2,6 +2,7 @@
 #include "analysis/waits/critical_path.h"
 
 #include "analysis/waits/path_waits.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -217,11 +218,7 @@ static bool times_of(struct path_builder *b, const char *name, struct path_who *
     return true;
 }
 
-static int most_first(const void *left, const void *right)
-{
-    const struct cs_path_row *a = left, *b = right;
-    return (a->ns < b->ns) - (a->ns > b->ns);
-}
+CS_ORDER(most_first, struct cs_path_row, cs_order(b->ns, a->ns))
 
 /* Functions around all of the path, as main, say nothing: of them the innermost stays, which was met first. */
 static void leave_out_whole(struct cs_critical_path *p)
@@ -237,11 +234,7 @@ static void leave_out_whole(struct cs_critical_path *p)
     p->n_functions = left;
 }
 
-static int most_in_first(const void *left, const void *right)
-{
-    const struct cs_path_function *a = left, *b = right;
-    return (a->ns < b->ns) - (a->ns > b->ns);
-}
+CS_ORDER(most_in_first, struct cs_path_function, cs_order(b->ns, a->ns))
 
 static bool tells_first(const struct cs_calls *running)
 {

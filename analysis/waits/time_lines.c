@@ -4,6 +4,7 @@
 #include "analysis/waits/wait_place.h"
 #include "analysis/waits/wait_reading.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
@@ -71,15 +72,8 @@ static int take_rows(struct gathering *g, struct cs_table *table)
 }
 
 /* A thread before its waits; a number that came round again begins anew. */
-static int in_order(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return (a->name == NULL) - (b->name == NULL);
-}
+CS_ORDER(in_order, struct row, cs_order(a->tid, b->tid), cs_order(a->begin_ns, b->begin_ns),
+         cs_order(!a->name, !b->name))
 
 struct filling {
     struct cs_time_lines *lines;
@@ -146,13 +140,8 @@ static void walk(const struct filling *f, const struct row *thread, size_t n)
     fill_until(f, woken, at, thread->end_ns, thread->on_ns > on ? thread->on_ns - on : 0);
 }
 
-static int busiest_first(const void *left, const void *right)
-{
-    const struct cs_time_line *a = left, *b = right;
-    if (a->busy_ns != b->busy_ns)
-        return a->busy_ns > b->busy_ns ? -1 : 1;
-    return (a->first_row > b->first_row) - (a->first_row < b->first_row);
-}
+CS_ORDER(busiest_first, struct cs_time_line, cs_order(b->busy_ns, a->busy_ns),
+         cs_order(a->first_row, b->first_row))
 
 static int find_lines(struct gathering *g, uint64_t *start)
 {

@@ -2,6 +2,7 @@
 #include "analysis/waits/wait_changes.h"
 
 #include "analysis/statistics/significance.h"
+#include "store/base/order.h"
 #include "store/base/text.h"
 
 #include <errno.h>
@@ -176,16 +177,8 @@ static bool is_others_doing(const struct cs_wait_changes *c, const struct cs_wai
     return is_for_cpu(x) && x->side[more].own_cpu_ns * scale < x->side[more].ns / 2;
 }
 
-static int most_changed_first(const void *left, const void *right)
-{
-    const struct cs_wait_change *a = left, *b = right;
-    if (a->significant != b->significant)
-        return a->significant ? -1 : 1;
-    if (a->idle != b->idle)
-        return a->idle ? 1 : -1;
-    double x = fabs(a->difference), y = fabs(b->difference);
-    return (x < y) - (x > y);
-}
+CS_ORDER(most_changed_first, struct cs_wait_change, cs_order(b->significant, a->significant),
+         cs_order(a->idle, b->idle), cs_order(fabs(b->difference), fabs(a->difference)))
 
 int cs_wait_changes_end(struct cs_wait_changes *c)
 {

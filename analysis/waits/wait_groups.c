@@ -5,6 +5,7 @@
 #include "analysis/waits/wait_peers.h"
 #include "analysis/waits/wait_rounds.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
@@ -403,32 +404,14 @@ static int take_profiles(struct gathering *g, struct cs_store *store, const char
 
 /* ---- */
 
-static int most_first(const void *left, const void *right)
-{
-    const struct cs_wait_group *a = left, *b = right;
-    if (a->reading != b->reading)
-        return a->reading < b->reading ? -1 : 1;
-    double x = cs_wait_own_ns(a->kind, &a->facts), y = cs_wait_own_ns(b->kind, &b->facts);
-    return (x < y) - (x > y);
-}
+CS_ORDER(most_first, struct cs_wait_group, cs_order(a->reading, b->reading),
+         cs_order(cs_wait_own_ns(b->kind, &b->facts), cs_wait_own_ns(a->kind, &a->facts)))
 
-static int shortest_first(const void *left, const void *right)
-{
-    const struct cs_wait_length *a = left, *b = right;
-    return (a->ns > b->ns) - (a->ns < b->ns);
-}
+CS_ORDER(shortest_first, struct cs_wait_length, cs_order(a->ns, b->ns))
 
-static int most_time_first(const void *left, const void *right)
-{
-    const struct cs_wait_total *a = left, *b = right;
-    return (a->ns < b->ns) - (a->ns > b->ns);
-}
+CS_ORDER(most_time_first, struct cs_wait_total, cs_order(b->ns, a->ns))
 
-static int longest_first(const void *left, const void *right)
-{
-    const struct cs_waiting_thread *a = left, *b = right;
-    return (a->all_ns < b->all_ns) - (a->all_ns > b->all_ns);
-}
+CS_ORDER(longest_first, struct cs_waiting_thread, cs_order(b->all_ns, a->all_ns))
 
 static void name_tops(struct gathering *g)
 {

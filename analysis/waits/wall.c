@@ -2,6 +2,7 @@
 #include "analysis/waits/wall.h"
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,12 +111,8 @@ static int add_waits(struct cs_wall *wall, struct cs_dictionary *keys, const str
     return 0;
 }
 
-static int most_first(const void *left, const void *right)
-{
-    const struct cs_wall_row *a = left, *b = right;
-    uint64_t x = a->on_ns + a->waiting_ns, y = b->on_ns + b->waiting_ns;
-    return x != y ? (x < y) - (x > y) : (a->idle_ns < b->idle_ns) - (a->idle_ns > b->idle_ns);
-}
+CS_ORDER(most_first, struct cs_wall_row, cs_order(b->on_ns + b->waiting_ns, a->on_ns + a->waiting_ns),
+         cs_order(b->idle_ns, a->idle_ns))
 
 int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struct cs_calls *running)
 {

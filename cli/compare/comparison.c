@@ -5,6 +5,7 @@
 #include "cli/compare/comparison.h"
 
 #include "analysis/statistics/significance.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -194,14 +195,8 @@ static double find_common_factor(const struct comparison *c)
     return median > 1 / COMMON_FACTOR_MAX && median < COMMON_FACTOR_MAX ? median : 1;
 }
 
-static int by_change(const void *left, const void *right)
-{
-    const struct change *a = left, *b = right;
-    if (a->significant != b->significant)
-        return a->significant ? -1 : 1;
-    double x = fabs(a->cost_b - a->cost_a), y = fabs(b->cost_b - b->cost_a);
-    return (x < y) - (x > y);
-}
+CS_ORDER(by_change, struct change, cs_order(b->significant, a->significant),
+         cs_order(fabs(b->cost_b - b->cost_a), fabs(a->cost_b - a->cost_a)))
 
 int runs_compare(const struct runs *runs, struct comparison *c)
 {

@@ -6,6 +6,7 @@
 #include "cli/command/figures.h"
 #include "cli/compare/runs.h"
 #include "cli/output/output.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,14 +62,8 @@ static struct statistic describe(const struct run_row *row, size_t n)
     return s;
 }
 
-static int by_range(const void *left, const void *right)
-{
-    const struct statistic *a = left, *b = right;
-    bool a_varies = a->discovery < SIGNIFICANT, b_varies = b->discovery < SIGNIFICANT;
-    if (a_varies != b_varies)
-        return a_varies ? -1 : 1;
-    return (a->range < b->range) - (a->range > b->range);
-}
+CS_ORDER(by_range, struct statistic, cs_order(b->discovery < SIGNIFICANT, a->discovery < SIGNIFICANT),
+         cs_order(b->range, a->range))
 
 static int rate(struct statistic *all, size_t n)
 {

@@ -3,6 +3,7 @@
 #include "cli/command/figures.h"
 #include "cli/contexts/contexts.h"
 #include "cli/profile/call_columns.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,16 +19,8 @@ struct row {
     const char *name;
 };
 
-static int greatest_first(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples < b->samples ? 1 : -1;
-    double x = a->count ? a->count->calls : 0, y = b->count ? b->count->calls : 0;
-    if (x != y)
-        return x < y ? 1 : -1;
-    return strcmp(a->name, b->name);
-}
+CS_ORDER(greatest_first, struct row, cs_order(b->samples, a->samples),
+         cs_order(b->count ? b->count->calls : 0, a->count ? a->count->calls : 0), strcmp(a->name, b->name))
 
 static double share(uint64_t part, uint64_t whole)
 {

@@ -7,6 +7,7 @@
 #include "cli/output/output.h"
 #include "observer/log/log.h"
 #include "store/base/delimited.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,20 +46,9 @@ static double us(const struct tracing *t, uint64_t clock)
     return (double)(int64_t)(clock - t->head->clock) * 1e6 / (double)t->head->cycles_per_second;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const struct named *a = left, *b = right;
-    if (a->tag != b->tag)
-        return a->tag < b->tag ? -1 : 1;
-    return (a->value > b->value) - (a->value < b->value);
-}
+CS_ORDER(by_value, struct named, cs_order(a->tag, b->tag), cs_order(a->value, b->value))
 
-static int by_value_and_order(const void *left, const void *right)
-{
-    const struct named *a = left, *b = right;
-    int by = by_value(a, b);
-    return by ? by : (a->order > b->order) - (a->order < b->order);
-}
+CS_ORDER(by_value_and_order, struct named, by_value(a, b), cs_order(a->order, b->order))
 
 static void value_name(const struct tracing *t, unsigned tag, uint64_t value, char *text, size_t capacity)
 {

@@ -4,6 +4,7 @@
 #include "cli/explain/explain.h"
 #include "image/code.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
@@ -59,11 +60,7 @@ static int take_chains(struct finding *f, struct cs_store *store)
     return rc;
 }
 
-static int by_key(const void *left, const void *right)
-{
-    const struct chain *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
-}
+CS_ORDER(by_key, struct chain, cs_order(a->key, b->key))
 
 /* One for each key. */
 static void join_chains(struct finding *f)

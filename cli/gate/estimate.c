@@ -3,6 +3,7 @@
 
 #include "analysis/statistics/significance.h"
 #include "cli/gate/gate.h"
+#include "store/base/order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -27,11 +28,7 @@ double gate_student(double chance, double freedom)
     return high;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct gate_run *a = left, *b = right;
-    return (a->began_ms > b->began_ms) - (a->began_ms < b->began_ms);
-}
+CS_ORDER(by_time, struct gate_run, cs_order(a->began_ms, b->began_ms))
 
 struct pair {
     double difference;      /* head - base */

@@ -5,6 +5,7 @@
 #include "cli/html/page.h"
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/graph.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -134,11 +135,7 @@ static bool too_large(const struct drawn *d)
     return edges > EDGES_MAX || drawn_blocks(d) > BLOCKS_MAX;
 }
 
-static int descending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
+CS_ORDER(descending, double, cs_order(*b, *a))
 
 /* All blocks; of a large procedure those that ran; of one of which hundreds ran the hottest. */
 static void choose_blocks(struct drawn *d)

@@ -7,6 +7,7 @@
 #include "cli/observe/series.h"
 #include "dte/bins.h"
 #include "observer/log/replay.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -104,12 +105,7 @@ static json_t *rates_json(const struct observed *o, const char *log, unsigned b)
     return joint;
 }
 
-static int most_time(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
-                            *y = *(const struct cs_tag_row *const *)b;
-    return (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
-}
+CS_ORDER(most_time, const struct cs_tag_row *, cs_order((*b)->half_cycles, (*a)->half_cycles))
 
 /* Shares within each value: a rare one is drawn as clearly as a frequent one. */
 static json_t *tags_json(const struct observed *o, unsigned c)

@@ -2,6 +2,7 @@
 /* What record --label kept apart, for the page: samples by procedure and thread (process, container, ...). */
 #include "cli/command/figures.h"
 #include "cli/html/page.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,12 +29,7 @@ struct cells {
     json_t *list;
 };
 
-static int by_start(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-                                : (x->name != NULL) - (y->name != NULL);
-}
+CS_ORDER(by_start, struct place, cs_order(a->start, b->start), cs_order(a->name != NULL, b->name != NULL))
 
 static void put_cell(struct cells *c)
 {

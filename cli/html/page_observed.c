@@ -7,6 +7,7 @@
 #include "cli/observe/overlay.h"
 #include "cli/observe/series.h"
 #include "dte/bins.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,14 +97,9 @@ static unsigned in_order(const struct observed *o, unsigned i)
     return i < o->sink->n_ratios ? o->sink->n_counters + i : i - o->sink->n_ratios;
 }
 
-static int by_cycles(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
-                            *y = *(const struct cs_tag_row *const *)b;
-    const bool x_away = x->tag == CS_TAG_DESCHEDULED, y_away = y->tag == CS_TAG_DESCHEDULED;
-    return x_away != y_away ? (x_away ? 1 : -1)
-                            : (x->half_cycles < y->half_cycles) - (x->half_cycles > y->half_cycles);
-}
+CS_ORDER(by_cycles, const struct cs_tag_row *,
+         cs_order((*a)->tag == CS_TAG_DESCHEDULED, (*b)->tag == CS_TAG_DESCHEDULED),
+         cs_order((*b)->half_cycles, (*a)->half_cycles))
 
 static json_t *tag_json(const struct observed *o, unsigned tag)
 {

@@ -6,6 +6,7 @@
 #include "cli/procedure/calc.h"
 #include "cli/profile/annotate.h"
 #include "store/base/clock.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,12 +89,8 @@ static json_t *instructions_json(const struct subject *s, const struct cs_cycle_
     return list;
 }
 
-static int by_percent(const void *a, const void *b)
-{
-    double x = json_number_value(json_array_get(*(json_t *const *)a, 1));
-    double y = json_number_value(json_array_get(*(json_t *const *)b, 1));
-    return (x < y) - (x > y);
-}
+CS_ORDER(by_percent, const json_t *,
+         cs_order(json_number_value(json_array_get(*b, 1)), json_number_value(json_array_get(*a, 1))))
 
 static void cause_row(json_t **rows, unsigned *n, const char *words, double share, double low, double high,
                       double total)

@@ -6,6 +6,7 @@
 #include "image/debug/tag_points.h"
 #include "sampler/images/images.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -205,11 +206,7 @@ static char *text_of_code(const struct opened *o, const struct cs_mapped_image *
     return n < 0 ? NULL : text;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const struct known *a = x, *b = y;
-    return (a->value > b->value) - (a->value < b->value);
-}
+CS_ORDER(by_value, struct known, cs_order(a->value, b->value))
 
 static struct known *remember(struct addresses *a, const struct known *known)
 {

@@ -4,6 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/observe/series.h"
 #include "observer/sample/mixed.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -120,16 +121,9 @@ void observed_filtering(struct output *out, const struct observed *o)
     }
 }
 
-static int by_cycles(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
-                            *y = *(const struct cs_tag_row *const *)b;
-    if ((x->tag == CS_TAG_DESCHEDULED) != (y->tag == CS_TAG_DESCHEDULED))
-        return x->tag == CS_TAG_DESCHEDULED ? 1 : -1; /* last */
-    if (x->half_cycles != y->half_cycles)
-        return x->half_cycles < y->half_cycles ? 1 : -1;
-    return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
+CS_ORDER(by_cycles, const struct cs_tag_row *,
+         cs_order((*a)->tag == CS_TAG_DESCHEDULED, (*b)->tag == CS_TAG_DESCHEDULED),
+         cs_order((*b)->half_cycles, (*a)->half_cycles), cs_order((*a)->tag, (*b)->tag))
 
 static void rate_cells(struct table *table, const struct observed *o, const struct cs_tag_row *row)
 {

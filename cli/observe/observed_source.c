@@ -6,6 +6,7 @@
 
 #include "cli/command/recordings.h"
 #include "observer/log/aliases.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,20 +35,9 @@ static int keep_first(uint64_t offset, uint64_t size, const char *name, void *ar
     return keep_name(arg, 0, offset, name);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const struct observed_name *x = a, *y = b;
-    if (x->tag != y->tag)
-        return x->tag < y->tag ? -1 : 1;
-    return (x->value > y->value) - (x->value < y->value);
-}
+CS_ORDER(by_value, struct observed_name, cs_order(a->tag, b->tag), cs_order(a->value, b->value))
 
-static int in_order(const void *a, const void *b)
-{
-    const struct observed_name *x = a, *y = b;
-    const int order = by_value(a, b);
-    return order ? order : (x->order > y->order) - (x->order < y->order);
-}
+CS_ORDER(in_order, struct observed_name, by_value(a, b), cs_order(a->order, b->order))
 
 /* The last one of a value holds. */
 static int load_names(struct observed_source *s, struct cs_error *err)

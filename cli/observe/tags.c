@@ -3,6 +3,7 @@
 #include "cli/observe/lengths.h"
 #include "cli/observe/observed_source.h"
 #include "cli/observe/series.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,7 @@ static void coarser_rows(struct table *table, unsigned every, const struct obser
         }
 }
 
-static int by_half_cycles(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = a, *y = b;
-    return x->half_cycles < y->half_cycles ? 1 : x->half_cycles > y->half_cycles ? -1 : 0;
-}
+CS_ORDER(by_half_cycles, struct cs_tag_row, cs_order(b->half_cycles, a->half_cycles))
 
 /* The `top` values by time of the log as it is. */
 static size_t main_values(const struct observed *o, unsigned tag, uint64_t top, uint64_t *values)

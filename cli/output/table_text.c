@@ -5,6 +5,7 @@
 #include "cli/output/memory.h"
 #include "cli/output/table_internal.h"
 #include "cli/output/wrap.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -198,12 +199,7 @@ static size_t print_row(const struct table *s, const struct cell *row, const str
     return lines;
 }
 
-static int by_brief(const void *left, const void *right)
-{
-    const struct cell *a = *(struct cell *const *)left, *b = *(struct cell *const *)right;
-    int order = strcmp(a->brief, b->brief);
-    return order ? order : strcmp(a->text, b->text);
-}
+CS_ORDER(by_brief, const struct cell *, strcmp((*a)->brief, (*b)->brief), strcmp((*a)->text, (*b)->text))
 
 /* Brief names that two different ones share aren't brief but wrong: they are shown whole. */
 static void tell_apart(struct table *s, unsigned column, size_t shown)

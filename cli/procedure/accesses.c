@@ -3,6 +3,7 @@
 #include "cli/procedure/accesses.h"
 
 #include "image/isa/decode.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -33,14 +34,8 @@ static void add_level(struct accesses_of *a, const char *name, uint64_t samples)
         a->levels[i].samples += samples;
 }
 
-static int by_cycles(const void *p, const void *q)
-{
-    const struct accesses_of *a = p, *b = q;
-    if (a->cycles != b->cycles)
-        return a->cycles < b->cycles ? 1 : -1;
-    return a->samples != b->samples ? (a->samples < b->samples ? 1 : -1)
-                                    : (a->offset > b->offset) - (a->offset < b->offset);
-}
+CS_ORDER(by_cycles, struct accesses_of, cs_order(b->cycles, a->cycles), cs_order(b->samples, a->samples),
+         cs_order(a->offset, b->offset))
 
 /* "memory 61 %, L1 39 %" */
 static void level_words(struct accesses_of *a, char *text, size_t room)

@@ -6,6 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/accuracy_scores.h"
 #include "cli/procedure/calc.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -180,11 +181,7 @@ static void print_confidence(struct output *out)
     }
 }
 
-static int worst_first(const void *a, const void *b)
-{
-    const struct cs_procedure_accuracy *x = a, *y = b;
-    return (x->bad < y->bad) - (x->bad > y->bad);
-}
+CS_ORDER(worst_first, struct cs_procedure_accuracy, cs_order(b->bad, a->bad))
 
 static void print_worst(struct output *out, const struct score *s)
 {

@@ -2,6 +2,7 @@
 /* The table of causes (dcpi-1997 figure 4), and the sentence that names the largest cause. */
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,15 +134,8 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
 /* ---- words ---- */
 
 /* By cause and place, in the order of the instructions. */
-static int by_place(const void *p, const void *q)
-{
-    const struct worst_cause *x = p, *y = q;
-    if (x->cause != y->cause)
-        return x->cause < y->cause ? -1 : 1;
-    if (x->responsible != y->responsible)
-        return x->responsible < y->responsible ? -1 : 1;
-    return (x->stalled > y->stalled) - (x->stalled < y->stalled);
-}
+CS_ORDER(by_place, struct worst_cause, cs_order(a->cause, b->cause), cs_order(a->responsible, b->responsible),
+         cs_order(a->stalled, b->stalled))
 
 /* Makes one of all that have cause and place in common; the heaviest gives the place of the stall. Returns how many there are. */
 static size_t add_up(struct worst_cause *causes, size_t n)

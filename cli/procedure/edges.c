@@ -5,6 +5,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "image/isa/decode.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,13 +64,7 @@ struct line {
     double frequency;
 };
 
-static int hottest_first(const void *a, const void *b)
-{
-    const struct line *x = a, *y = b;
-    if (x->frequency != y->frequency)
-        return x->frequency < y->frequency ? 1 : -1;
-    return (x->edge > y->edge) - (x->edge < y->edge);
-}
+CS_ORDER(hottest_first, struct line, cs_order(b->frequency, a->frequency), cs_order(a->edge, b->edge))
 
 static int print_edges(const struct parsed *args, struct analysed_image *ev, const struct cs_cfg *cfg,
                        const struct cs_frequency *f)

@@ -29,13 +29,6 @@ static unsigned line_of(const struct annotation *a, struct cs_image_code *code, 
     return at && a->file && strcmp(at->file, a->file) == 0 && at->line < a->n_line ? at->line : 0;
 }
 
-static int by_offset(const void *key, const void *element)
-{
-    uint64_t offset = *(const uint64_t *)key;
-    const struct annotated_insn *i = element;
-    return (offset > i->offset) - (offset < i->offset);
-}
-
 static int add_procedure(struct executions *e, struct analysed_image *ev,
                          const struct cs_image_procedure *procedure, const struct annotation *a,
                          struct cs_error *err)
@@ -48,11 +41,10 @@ static int add_procedure(struct executions *e, struct analysed_image *ev,
     for (uint32_t b = 0; rc == 0 && !f.from_samples && b < cfg->n_blocks; b++)
         for (uint32_t k = 0; k < cfg->blocks[b].n_insns; k++) {
             const struct cs_cfg_instruction *insn = &cfg->insns[cfg->blocks[b].first_insn + k];
-            const struct annotated_insn *shown =
-                a->n_insns ? bsearch(&insn->offset, a->insn, a->n_insns, sizeof *a->insn, by_offset) : NULL;
+            const struct annotated_insn *shown = annotation_insn(a, insn->offset);
             bool own;
             unsigned line = line_of(a, ev->code, insn->offset, &own);
-            if (shown)
+            if (shown && shown->offset == insn->offset)
                 e->insn[shown - a->insn] = (struct execution){f.block[b], true, f.block_confidence[b]};
             if (line)
                 take(&e->line[line], f.block[b], own, f.block_confidence[b]);

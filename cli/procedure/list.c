@@ -9,6 +9,7 @@
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/inlined.h"
 #include "cli/profile/more_evidence.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -184,13 +185,8 @@ struct ranked {
     uint64_t total, samples; /* total: with what the line called, where call chains say it */
 };
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-    return a->total != b->total       ? (a->total < b->total ? 1 : -1)
-           : a->samples != b->samples ? (a->samples < b->samples ? 1 : -1)
-                                      : (a->line > b->line) - (a->line < b->line);
-}
+CS_ORDER(by_samples, struct ranked, cs_order(b->total, a->total), cs_order(b->samples, a->samples),
+         cs_order(a->line, b->line))
 
 static void summarise(struct output *out, const struct listing *l)
 {

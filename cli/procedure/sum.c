@@ -8,6 +8,7 @@
 
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/profile.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -284,11 +285,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     return rc;
 }
 
-static int by_samples(const void *p, const void *q)
-{
-    double x = ((const struct sum_procedure *)p)->samples, y = ((const struct sum_procedure *)q)->samples;
-    return (x < y) - (x > y);
-}
+CS_ORDER(by_samples, struct sum_procedure, cs_order(b->samples, a->samples))
 
 /* Explains all of one recording. */
 static int tally(const struct parsed *args, const char *epoch, struct sum_tally *t, struct cs_error *err)

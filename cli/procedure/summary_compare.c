@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of either recording add up to its time, so the differences add up to the difference. */
 #include "cli/procedure/calc.h"
+#include "store/base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +14,7 @@ struct compared {
     double a, b;
 };
 
-static int by_difference(const void *p, const void *q)
-{
-    double x = fabs(((const struct compared *)p)->a - ((const struct compared *)p)->b),
-           y = fabs(((const struct compared *)q)->a - ((const struct compared *)q)->b);
-    return (x < y) - (x > y);
-}
+CS_ORDER(by_difference, struct compared, cs_order(fabs(b->a - b->b), fabs(a->a - a->b)))
 
 static unsigned rows_of(const struct cs_cycle_account_summary *a, double ms_a,
                         const struct cs_cycle_account_summary *b, double ms_b, struct compared *rows)

@@ -6,6 +6,8 @@
 
 #include "image/isa/decode.h"
 #include "store/base/array.h"
+#include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -132,6 +134,12 @@ static int disassemble(struct annotation *a, struct cs_image_code *code, const s
     return 0;
 }
 
+struct annotated_insn *annotation_insn(const struct annotation *a, uint64_t offset)
+{
+    const size_t at = cs_bisect(a->n_insns, i, a->insn[i].offset + a->insn[i].length <= offset);
+    return at < a->n_insns && a->insn[at].offset <= offset ? &a->insn[at] : NULL;
+}
+
 struct placing {
     const struct profile *profile;
     struct annotation *a;
@@ -141,18 +149,7 @@ struct placing {
     bool failed;
 };
 
-static int compare_insn(const void *key, const void *element)
-{
-    uint64_t offset = *(const uint64_t *)key;
-    const struct annotated_insn *i = element;
-    return offset < i->offset ? -1 : offset >= i->offset + i->length;
-}
-
-static int by_offset(const void *a, const void *b)
-{
-    uint64_t x = ((const struct annotated_insn *)a)->offset, y = ((const struct annotated_insn *)b)->offset;
-    return (x > y) - (x < y);
-}
+CS_ORDER(by_offset, struct annotated_insn, cs_order(a->offset, b->offset))
 
 static void place(unsigned event, const char *label, uint64_t offset, uint64_t samples, void *arg)
 {
@@ -166,8 +163,7 @@ static void place(unsigned event, const char *label, uint64_t offset, uint64_t s
     if (!inside || cs_image_procedure_at(p->code, offset) != p->procedure)
         return;
     a->total[event] += samples;
-    struct annotated_insn *insn =
-        a->n_insns ? bsearch(&offset, a->insn, a->n_insns, sizeof *a->insn, compare_insn) : NULL;
+    struct annotated_insn *insn = annotation_insn(a, offset);
     const bool precise = p->profile->events[event].precise;
     unsigned line = !insn ? own_line(a, p->code, offset) : precise ? insn->line : insn->charged;
     if (insn && count(&insn->samples, a->n_events, event, samples) < 0)

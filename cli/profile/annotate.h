@@ -66,6 +66,8 @@ int annotate_file_totals(const struct profile *profile, const struct cs_calls_wa
                          const char *name, struct annotation *annotation, struct cs_error *err);
 /* Is `name` the end of that path? */
 bool annotation_is_file(const char *path, const char *name);
+/* The instruction that `offset` is in; NULL: none. */
+struct annotated_insn *annotation_insn(const struct annotation *annotation, uint64_t offset);
 /* A line, with room for it; NULL: beyond all bounds. */
 struct annotated_line *annotation_line(struct annotation *annotation, unsigned line);
 void annotation_fini(struct annotation *annotation);

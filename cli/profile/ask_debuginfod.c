@@ -4,6 +4,7 @@
 #include "cli/output/output.h"
 #include "image/file/debuginfod.h"
 #include "store/base/clock.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,11 +27,7 @@ struct sought {
     double samples;
 };
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct sought *a = left, *b = right;
-    return (a->samples < b->samples) - (a->samples > b->samples);
-}
+CS_ORDER(by_samples, struct sought, cs_order(b->samples, a->samples))
 
 static enum cs_image_lack lack_of(const struct profile *profile, const struct profile_image *image)
 {

@@ -5,6 +5,7 @@
 #include "analysis/contexts/call_counts.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/output.h"
+#include "store/base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,13 +19,8 @@ struct brief {
     double calls, ns; /* a call at most */
 };
 
-static int by_calls(const void *a, const void *b)
-{
-    const struct brief *x = a, *y = b;
-    return x->calls < y->calls   ? 1
-           : x->calls > y->calls ? -1
-                                 : strcmp(x->function->linkage, y->function->linkage);
-}
+CS_ORDER(by_calls, struct brief, cs_order(b->calls, a->calls),
+         strcmp(a->function->linkage, b->function->linkage))
 
 /* With a name that the plugins' list can have, of the images that --image lets pass, where it is given. */
 static bool chosen(const struct parsed *args, const struct profile *p, const struct cs_call_function *f)

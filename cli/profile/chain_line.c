@@ -5,6 +5,7 @@
 #include "cli/profile/chain_line.h"
 #include "analysis/contexts/calls.h"
 #include "image/shared_code.h"
+#include "store/base/order.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -102,13 +103,8 @@ static bool named_place(struct cs_image_code *code, uint64_t offset, struct blam
     return found->file != NULL;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct frame_place *a = left, *b = right;
-    if (a->image != b->image)
-        return a->image > b->image ? 1 : -1;
-    return a->offset != b->offset ? (a->offset > b->offset ? 1 : -1) : a->charged - b->charged;
-}
+CS_ORDER(by_place, struct frame_place, cs_order(a->image, b->image), cs_order(a->offset, b->offset),
+         a->charged - b->charged)
 
 /* Takes over `line`, or frees it. */
 static uint32_t line_number(struct blame *b, struct blamed line)

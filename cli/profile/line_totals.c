@@ -10,13 +10,6 @@
 
 #define FRAMES_MAX 16
 
-static int compare_insn(const void *key, const void *element)
-{
-    uint64_t offset = *(const uint64_t *)key;
-    const struct annotated_insn *i = element;
-    return offset < i->offset ? -1 : offset >= i->offset + i->length;
-}
-
 /* Frames with a line, by node: 1 + its number; 0: not of the procedure or the file. */
 static void lines_of_procedure(const struct annotation *a, const struct cs_contexts *tree, bool precise,
                                uint32_t *line)
@@ -24,9 +17,7 @@ static void lines_of_procedure(const struct annotation *a, const struct cs_conte
     for (uint32_t i = 1; i < cs_contexts_count(tree); i++) {
         const struct cs_context *c = cs_contexts_at(tree, i);
         bool here = strcmp(cs_contexts_image_id(tree, c->image), a->image->image.id) == 0;
-        const struct annotated_insn *insn =
-            here && a->n_insns ? bsearch(&c->offset, a->insn, a->n_insns, sizeof *a->insn, compare_insn)
-                               : NULL;
+        const struct annotated_insn *insn = here ? annotation_insn(a, c->offset) : NULL;
         line[i] = !insn ? 0 : 1 + (c->self && !precise ? insn->charged : insn->line);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "cli/profile/more_evidence.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +58,7 @@ uint64_t nameless_samples(const struct profile *p, const struct profile_rows *ro
     return sum;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct of_image *a = left, *b = right;
-    uint64_t x = a->nameless + a->made_up, y = b->nameless + b->made_up;
-    return (x < y) - (x > y);
-}
+CS_ORDER(by_samples, struct of_image, cs_order(b->nameless + b->made_up, a->nameless + a->made_up))
 
 static void explain(struct output *out, const struct of_image *of, double total, bool imported)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/profile/totals.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,13 +30,7 @@ static int by_total(const void *left, const void *right, void *arg)
                                                                   : "");
 }
 
-static int named(const void *left, const void *right)
-{
-    const struct profile_row *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start > b->start ? 1 : -1;
-    return a->image == b->image ? 0 : a->image > b->image ? 1 : -1;
-}
+CS_ORDER(named, struct profile_row, cs_order(a->start, b->start), cs_order(a->image, b->image))
 
 /* Procedures that only called have no samples, and get rows, too. */
 static int add_callers(const struct profile *p, struct profile_rows *rows, const struct cs_calls *calls)

@@ -3,6 +3,7 @@
  * them by a callback. */
 #include "cli/record/follow_paths.h"
 #include "analysis/interpret/abstract_run.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,11 +59,7 @@ static struct cs_image_code *code_of(struct path_follower *f, const struct cs_st
     return new->code;
 }
 
-static int by_use(const void *a, const void *b)
-{
-    uint64_t x = ((const struct known_code *)a)->used, y = ((const struct known_code *)b)->used;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
+CS_ORDER(by_use, struct known_code, cs_order(b->used, a->used))
 
 /* Between two paths. */
 static void close_unused(struct path_follower *f)

@@ -4,6 +4,7 @@
 #include "cli/output/image_name.h"
 #include "store/base/array.h"
 #include "store/base/map.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -315,16 +316,8 @@ void live_round(struct live *l)
 
 /* ---- rows ---- */
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct live_row *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples < b->samples ? 1 : -1;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    int order = strcmp(a->name, b->name);
-    return order ? order : (a->pid > b->pid) - (a->pid < b->pid);
-}
+CS_ORDER(by_samples, struct live_row, cs_order(b->samples, a->samples), cs_order(b->total, a->total),
+         strcmp(a->name, b->name), cs_order(a->pid, b->pid))
 
 static struct live_row row_of(struct live *l, const struct point *p, enum live_by by)
 {
@@ -360,11 +353,7 @@ struct keyed {
     const struct point *point;
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
-}
+CS_ORDER(by_key, struct keyed, cs_order(a->key, b->key))
 
 int live_rows(struct live *l, enum live_by by, const struct live_only *only, struct live_rows *rows)
 {

@@ -4,6 +4,7 @@
 #include "cli/top/live.h"
 #include "image/isa/decode.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,11 +62,7 @@ static void decode_part(struct collecting *c, struct cs_image_code *code, const 
     }
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    uint64_t x = ((const struct live_insn *)a)->offset, y = ((const struct live_insn *)b)->offset;
-    return (x > y) - (x < y);
-}
+CS_ORDER(by_offset, struct live_insn, cs_order(a->offset, b->offset))
 
 static void place(uint64_t offset, uint64_t samples, void *arg)
 {

@@ -4,6 +4,7 @@
 #include "exchange/export/export.h"
 #include "store/base/bisect.h"
 
+#include "store/base/order.h"
 #include "store/base/regular_file.h"
 
 #include <fcntl.h>
@@ -25,18 +26,9 @@ struct cs_export_bolt_names {
     size_t n;
 };
 
-static int by_name(const void *a, const void *b)
-{
-    const struct local *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : x->address < y->address ? -1 : x->address > y->address;
-}
+CS_ORDER(by_name, struct local, strcmp(a->name, b->name), cs_order(a->address, b->address))
 
-static int by_address(const void *a, const void *b)
-{
-    const struct local *x = a, *y = b;
-    return x->address < y->address ? -1 : x->address > y->address ? 1 : strcmp(x->name, y->name);
-}
+CS_ORDER(by_address, struct local, cs_order(a->address, b->address), strcmp(a->name, b->name))
 
 static bool in_memory(Elf *elf, const GElf_Sym *symbol)
 {

@@ -3,6 +3,7 @@
 
 #include "image/procedures/kallsyms.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/base/regular_file.h"
 
 #include <errno.h>
@@ -26,11 +27,7 @@ struct addresses {
     size_t n, capacity;
 };
 
-static int by_addr(const void *a, const void *b)
-{
-    const struct cs_kallsyms_wanted *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+CS_ORDER(by_addr, struct cs_kallsyms_wanted, cs_order(a->addr, b->addr))
 
 /* Where the kernel's text begins in a list, as sampler/images/kernel_image.c has it; 0 where it isn't listed. */
 static uint64_t text_of(const char *path)

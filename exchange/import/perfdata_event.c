@@ -3,6 +3,7 @@
  * the listed build-ids. Attributes after the known fields are ignored. */
 #include "exchange/import/perfdata_internal.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,11 +84,7 @@ int cs_perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, stru
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    uint64_t x = ((const struct id_entry *)a)->id, y = ((const struct id_entry *)b)->id;
-    return (x > y) - (x < y);
-}
+CS_ORDER(by_id, struct id_entry, cs_order(a->id, b->id))
 
 int cs_perfdata_find_event(struct cs_perfdata *in, uint64_t id)
 {

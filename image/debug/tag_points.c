@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/debug/tag_points.h"
 #include "image/file/elf.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,21 +43,10 @@ static const char *text_at(const uint8_t *texts, size_t n, uint64_t at)
     return at < n && memchr(texts + at, 0, n - at) ? (const char *)texts + at : "";
 }
 
-static int by_region(const void *a, const void *b)
-{
-    const struct cs_image_tag_point *x = a, *y = b;
-    int order = strcmp(x->function, y->function);
-    order = order ? order : (x->loop > y->loop) - (x->loop < y->loop);
-    order = order ? order : (x->line > y->line) - (x->line < y->line);
-    order = order ? order : strcmp(x->file, y->file);
-    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_region, struct cs_image_tag_point, strcmp(a->function, b->function), cs_order(a->loop, b->loop),
+         cs_order(a->line, b->line), strcmp(a->file, b->file), cs_order(a->offset, b->offset))
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct cs_image_tag_point *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_offset, struct cs_image_tag_point, cs_order(a->offset, b->offset))
 
 static bool same_region(const struct cs_image_tag_point *a, const struct cs_image_tag_point *b)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Most of an executable of gigabytes is debug information or data. Code, symbols and frame descriptions are small. */
 #include "image/file/parts.h"
+#include "store/base/order.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -32,11 +33,7 @@ static bool fits(uint64_t at, uint64_t n, size_t size)
     return at <= size && n <= size - at;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const Elf64_Shdr *a = *(Elf64_Shdr *const *)left, *b = *(Elf64_Shdr *const *)right;
-    return (a->sh_size > b->sh_size) - (a->sh_size < b->sh_size);
-}
+CS_ORDER(by_size, const Elf64_Shdr *, cs_order((*a)->sh_size, (*b)->sh_size))
 
 /* Sections may lie over the headers in a damaged file: `headers` is a copy of their own, put back behind the last one. */
 static void copy_sections(int fd, char *map, size_t size, uint64_t most, Elf64_Shdr *headers,

@@ -4,6 +4,7 @@
 #include "image/file/ranges.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,15 +21,8 @@ int cs_image_ranges_add(struct cs_image_ranges *ranges, uint64_t low, uint64_t h
     return 0;
 }
 
-static int outer_first(const void *a, const void *b)
-{
-    const struct cs_image_range *x = a, *y = b;
-    if (x->low != y->low)
-        return x->low < y->low ? -1 : 1;
-    if (x->high != y->high)
-        return x->high > y->high ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
+CS_ORDER(outer_first, struct cs_image_range, cs_order(a->low, b->low), cs_order(b->high, a->high),
+         cs_order(a->id, b->id))
 
 void cs_image_ranges_nest(struct cs_image_ranges *ranges)
 {

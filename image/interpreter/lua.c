@@ -11,6 +11,7 @@
 #include "image/interpreter/interpreter.h"
 #include "image/interpreter/lua_offsets.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,11 +52,7 @@ static int keep_piece(uint64_t start, uint64_t size, bool continues, void *arg)
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
+CS_ORDER(by_start, struct piece, cs_order(a->start, b->start))
 
 static struct piece *piece_at(struct pieces *p, uint64_t start)
 {

@@ -3,6 +3,7 @@
  * and the flavour of PLT (.plt, .plt.sec, .plt.got) don't matter. The slot's relocation has the name. */
 #include "image/procedures/plt.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,17 +11,9 @@
 
 #define STUB_BYTES 16
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct import *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_offset, struct import, cs_order(a->offset, b->offset))
 
-static int by_relative(const void *a, const void *b)
-{
-    const struct relative *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_relative, struct relative, cs_order(a->offset, b->offset))
 
 static int add_slot(struct imports *im, uint64_t offset, const char *name)
 {

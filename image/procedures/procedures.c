@@ -10,6 +10,7 @@
 #include "image/procedures/go_table.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -118,15 +119,8 @@ static int add_symbols(struct gathering *g, const struct elf_file *file, uint32_
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+CS_ORDER(by_start, struct candidate, cs_order(a->start, b->start), cs_order(a->rank, b->rank),
+         strcmp(a->name, b->name))
 
 static bool in_order(const struct candidate *list, size_t n)
 {

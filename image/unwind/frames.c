@@ -7,6 +7,7 @@
 #include "image/unwind/cfi_rows.h"
 #include "image/unwind/gaps.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #define FRAMES_BYTES_MAX ((size_t)1 << 30) /* of a section, decompressed */
 #define WORK_A_BYTE 16 /* instructions run for each byte of a section: compilers' files take less than two */
@@ -54,13 +55,8 @@ static int gather(const struct cfi_description *d, void *arg)
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct kept *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->debug != y->debug ? (x->debug ? 1 : -1) : (x->at > y->at) - (x->at < y->at);
-}
+CS_ORDER(by_start, struct kept, cs_order(a->start, b->start), cs_order(a->debug, b->debug),
+         cs_order(a->at, b->at))
 
 struct pending {
     struct unwind_build *build;

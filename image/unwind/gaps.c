@@ -3,6 +3,7 @@
 #include "image/unwind/gaps.h"
 #include "image/isa/decode.h"
 #include "image/unwind/code.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,7 @@ static const struct cs_unwind_rule rule_none = {0}, rule_signal = {.cfa = CS_UNW
                                    rule_outermost = {.cfa = CS_UNWIND_OUTERMOST},
                                    rule_frame_pointer = {.cfa = CS_UNWIND_FRAME_POINTER};
 
-static int by_address(const void *a, const void *b)
-{
-    const struct unwind_stubs *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
+CS_ORDER(by_address, struct unwind_stubs, cs_order(a->start, b->start))
 
 /* The stubs of a linker that doesn't describe them (lld). */
 static void find_stubs(struct unwind_gaps *gaps)

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/aliases.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    const struct cs_observe_alias *x = a, *y = b;
-    return x->value < y->value ? -1 : x->value > y->value;
-}
+CS_ORDER(by_value, struct cs_observe_alias, cs_order(a->value, b->value))
 
-static int by_value_and_order(const void *a, const void *b)
-{
-    const struct cs_observe_alias *x = a, *y = b;
-    const int order = by_value(a, b);
-    return order ? order : x->stands_for < y->stands_for ? -1 : x->stands_for > y->stands_for;
-}
+CS_ORDER(by_value_and_order, struct cs_observe_alias, by_value(a, b), cs_order(a->stands_for, b->stands_for))
 
-static int by_name(const void *a, const void *b)
-{
-    const struct cs_observe_alias *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-    return order ? order : by_value(a, b);
-}
+CS_ORDER(by_name, struct cs_observe_alias, strcmp(a->name, b->name), by_value(a, b))
 
 static void add(struct cs_observe_aliases *a, uint64_t value, const char *name)
 {

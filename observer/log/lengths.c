@@ -5,6 +5,7 @@
 #include "observer/log/numbering.h"
 #include "observer/log/replay.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -287,14 +288,8 @@ static void note_numbers(void *arg, const struct cs_sample *from, const struct c
     cs_observe_numbering_see(&n->seen, to, n->tag);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
-                            *y = *(const struct cs_tag_row *const *)b;
-    if (x->half_cycles != y->half_cycles)
-        return x->half_cycles < y->half_cycles ? 1 : -1;
-    return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
+CS_ORDER(by_time, const struct cs_tag_row *, cs_order((*b)->half_cycles, (*a)->half_cycles),
+         cs_order((*a)->tag, (*b)->tag))
 
 static struct cs_observe_lengths *prepare(const struct cs_sink *sink, const struct cs_observe_numbering *n,
                                           const struct cs_observe_log_head *head,

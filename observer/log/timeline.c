@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/timeline.h"
 #include "observer/log/replay.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -129,16 +130,9 @@ static void visit(void *arg, const struct cs_sample *from, const struct cs_sampl
         add_rates(f, (unsigned)middle, from, to, end - begin);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct cs_tag_row *x = *(const struct cs_tag_row *const *)a,
-                            *y = *(const struct cs_tag_row *const *)b;
-    if ((x->tag == CS_TAG_DESCHEDULED) != (y->tag == CS_TAG_DESCHEDULED))
-        return x->tag == CS_TAG_DESCHEDULED ? 1 : -1; /* last */
-    if (x->half_cycles != y->half_cycles)
-        return x->half_cycles < y->half_cycles ? 1 : -1;
-    return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
+CS_ORDER(by_time, const struct cs_tag_row *,
+         cs_order((*a)->tag == CS_TAG_DESCHEDULED, (*b)->tag == CS_TAG_DESCHEDULED),
+         cs_order((*b)->half_cycles, (*a)->half_cycles), cs_order((*a)->tag, (*b)->tag))
 
 static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_observe_timeline *t)
 {

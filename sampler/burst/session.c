@@ -10,6 +10,7 @@
 #include "sampler/burst/triggers.h"
 #include "sampler/perf/timer_rings.h"
 #include "store/base/clock.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -359,11 +360,7 @@ int cs_burst_merge(struct cs_burst *burst, struct cs_store *store, struct cs_err
     return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, float, cs_order(*a, *b))
 
 void cs_burst_statistics(struct cs_burst *burst, struct cs_burst_statistics *out)
 {

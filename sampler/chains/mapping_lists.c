@@ -2,6 +2,7 @@
 #include "sampler/chains/mapping_lists.h"
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 static uint32_t pid_of(uint64_t word)
 {
@@ -77,11 +78,7 @@ int cs_chain_lists_put(struct cs_chain_lists *l, uint32_t pid, uint32_t generati
     return at < 0 ? (int)at : 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct cs_chain_list *x = a, *y = b;
-    return x->cells.at < y->cells.at ? -1 : x->cells.at > y->cells.at;
-}
+CS_ORDER(by_place, struct cs_chain_list, cs_order(a->cells.at, b->cells.at))
 
 static struct cs_chain_list *list_at(struct cs_chain_lists *l, uint32_t at)
 {

@@ -5,6 +5,7 @@
 #include "sampler/dynamic/jit_lines.h"
 #include "sampler/dynamic/jit_methods.h"
 #include "store/base/bytes.h"
+#include "store/base/order.h"
 #include "store/kept_code.h"
 
 #include <elf.h>
@@ -231,11 +232,7 @@ uint64_t cs_jit_code_offset(struct cs_jit_code *code, const struct cs_store_imag
     return offset;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct cs_kept_line *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
+CS_ORDER(by_offset, struct cs_kept_line, cs_order(a->offset, b->offset))
 
 /* Sections of lines, and their heads behind them. */
 static void put_lines(struct cs_bytes *out, const struct image_code *image)

@@ -3,6 +3,7 @@
 #include "sampler/dynamic/jitdump_lines.h"
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,13 +165,7 @@ static void read_rows(struct reader *r)
     }
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct cs_jitdump_line *x = a, *y = b;
-    if (x->at != y->at)
-        return x->at < y->at ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+CS_ORDER(by_place, struct cs_jitdump_line, cs_order(a->at, b->at), cs_order(a->order, b->order))
 
 /* Those in the code, each place once. */
 static void put_in_order(struct cs_jitdump_lines *lines, uint64_t size, uint32_t too_high)

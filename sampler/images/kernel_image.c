@@ -11,6 +11,7 @@
 #include "sampler/images/labels_unknowns.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -41,11 +42,7 @@ struct cs_kernel {
 
 #define TEXT_MAX (64UL << 20) /* of the kernel, while its end isn't known */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct region *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
+CS_ORDER(by_start, struct region, cs_order(a->start, b->start))
 
 static const struct region *region_at(const struct region *regions, size_t n, uint64_t addr)
 {
@@ -187,11 +184,7 @@ static bool read_program(struct cs_kernel *k, uint64_t addr)
     return wanted.found;
 }
 
-static int by_addr(const void *a, const void *b)
-{
-    const struct cs_kallsyms_wanted *x = a, *y = b;
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+CS_ORDER(by_addr, struct cs_kallsyms_wanted, cs_order(a->addr, b->addr))
 
 static void want(struct cs_kernel *k, uint64_t addr)
 {

@@ -5,6 +5,7 @@
 #include "sampler/perf/process_bytes.h"
 #include "sampler/perf/ring.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -179,13 +180,7 @@ static int keep(struct cs_sideband *s, const struct perf_event_header *header)
     return 0;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct waiting_record *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+CS_ORDER(by_time, struct waiting_record, cs_order(a->time_ns, b->time_ns), cs_order(a->order, b->order))
 
 int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct cs_sideband_events *events)
 {

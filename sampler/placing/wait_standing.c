@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 #include "store/base/foreign.h"
+#include "store/base/order.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,12 +44,7 @@ static void note(void *arg, const struct cs_wait_record *record, const struct cs
     *more = one;
 }
 
-static int by_tid(const void *left, const void *right)
-{
-    uint32_t a = (*(struct stander *const *)left)->record.tid,
-             b = (*(struct stander *const *)right)->record.tid;
-    return (a > b) - (a < b);
-}
+CS_ORDER(by_tid, const struct stander *, cs_order((*a)->record.tid, (*b)->record.tid))
 
 static struct stander *find(const struct standers *s, uint32_t tid)
 {
@@ -89,13 +85,8 @@ struct known { /* threads that have a row, by number: those too that have ended 
 };
 
 /* Two may have one number: one is gone, which nobody saw. */
-static int row_by_thread(const void *left, const void *right)
-{
-    const struct cs_wait_thread *a = *(const struct cs_wait_thread *const *)left,
-                                *b = *(const struct cs_wait_thread *const *)right;
-    return a->tid != b->tid ? (a->tid > b->tid) - (a->tid < b->tid)
-                            : (a->task > b->task) - (a->task < b->task);
-}
+CS_ORDER(row_by_thread, const struct cs_wait_thread *, cs_order((*a)->tid, (*b)->tid),
+         cs_order((*a)->task, (*b)->task))
 
 static struct known *find_known(const struct cs_wait_kernel *k)
 {

@@ -5,6 +5,7 @@
  * each thread, when the rate changes. */
 #include "sampler/session/reopen.h"
 #include "sampler/perf/target.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -15,11 +16,7 @@
 
 #define DESCRIPTORS_MAX 4096 /* descriptors: beyond, inherited events keep their period */
 
-static int by_tid(const void *a, const void *b)
-{
-    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(by_tid, pid_t, cs_order(*a, *b))
 
 static bool has(const pid_t *sorted, int n, pid_t tid)
 {

@@ -4,6 +4,7 @@
  * cost. */
 #include "sampler/timers/timers.h"
 #include "store/base/clock.h"
+#include "store/base/order.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -39,11 +40,7 @@ static void sample(int signal, siginfo_t *info, void *context)
     m->met++;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, uint64_t, cs_order(*a, *b))
 
 static _Noreturn void measure(int out)
 {

@@ -8,6 +8,7 @@
 #include "sampler/timers/timers.h"
 #include "store/base/clock.h"
 #include "store/base/foreign.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,11 +156,7 @@ static void look(struct stopper *s, unsigned process)
         stop(s, chosen);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+CS_ORDER(ascending, uint64_t, cs_order(*a, *b))
 
 /* The median of the last stops: where others want the CPUs a stop is long at times, but then the thread would have waited, too. */
 static void pay(struct stopper *s, uint64_t held_ns)

@@ -3,6 +3,7 @@
  * follows it. */
 #include "store/base/cache.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -140,11 +141,7 @@ struct aged {
     char *name;
 };
 
-static int oldest_first(const void *a, const void *b)
-{
-    const struct aged *x = a, *y = b;
-    return (x->used > y->used) - (x->used < y->used);
-}
+CS_ORDER(oldest_first, struct aged, cs_order(a->used, b->used))
 
 /* Removes the entries (and what a crash left of some) that were not used for longest, until three quarters of
  * the bound are enough. */

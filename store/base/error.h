@@ -14,6 +14,7 @@
  *   clock         clocks as one number
  *   when          times as people write and read them
  *   delimited     CSV fields and JSON strings
+ *   order         what comes first, for qsort and bsearch
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose
  *   hash_seed     what nobody knows of our tables

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The small things that the store module offers to all: arrays, texts, random numbers, delimited text. */
+/* The small things that the store module offers to all: arrays, orders, random numbers, delimited text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "store/base/array.h"
+#include "store/base/order.h"
 #include "store/base/random.h"
 
 struct pair {
@@ -53,6 +54,21 @@ static void an_array_that_cannot_grow_stays_as_it_was(void **state)
     free(bytes);
 }
 
+CS_ORDER(by_size_then_number, struct pair, cs_order(b->square, a->square), cs_order(a->number, b->number))
+
+static void an_order_goes_by_the_first_comparison_that_differs(void **state)
+{
+    (void)state;
+    struct pair pairs[] = {{2, 5}, {1, UINT64_MAX}, {UINT32_MAX, 5}, {0, 5}, {7, 0}};
+    const struct pair sought = {2, 5}, absent = {3, 5};
+    qsort(pairs, 5, sizeof *pairs, by_size_then_number);
+    const uint32_t expected[] = {1, 0, 2, UINT32_MAX, 7};
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(pairs[i].number, expected[i]);
+    assert_ptr_equal(bsearch(&sought, pairs, 5, sizeof *pairs, by_size_then_number), &pairs[2]);
+    assert_null(bsearch(&absent, pairs, 5, sizeof *pairs, by_size_then_number));
+}
+
 static void random_numbers_are_those_of_splitmix64(void **state)
 {
     (void)state;
@@ -87,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_array_keeps_what_was_added_while_it_grows),
         cmocka_unit_test(an_array_that_cannot_grow_stays_as_it_was),
+        cmocka_unit_test(an_order_goes_by_the_first_comparison_that_differs),
         cmocka_unit_test(random_numbers_are_those_of_splitmix64),
         cmocka_unit_test(random_units_fill_the_open_interval_evenly),
     };
