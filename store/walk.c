@@ -6,7 +6,6 @@
 #include "store/file.h"
 #include "store/layout.h"
 #include "store/merge_file.h"
-#include "store/merged.h"
 #include "store/store_open.h"
 #include "store/table/schema.h"
 

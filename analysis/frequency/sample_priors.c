@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 CS_ORDER(ascending, double, cs_order(*a, *b))
 

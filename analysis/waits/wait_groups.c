@@ -6,7 +6,6 @@
 #include "analysis/waits/wait_rounds.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
-#include "store/base/text.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 

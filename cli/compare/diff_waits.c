@@ -5,7 +5,6 @@
 #include "analysis/waits/wait_changes.h"
 #include "cli/command/recordings.h"
 #include "cli/output/output.h"
-#include "store/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "cli/doctor/finding.h"
 #include "cli/output/output.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const char *const state_names[] = {"yes", "limited", "no"};

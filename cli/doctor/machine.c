@@ -4,7 +4,6 @@
 #include "cli/doctor/arch.h"
 #include "cli/doctor/machine_file.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
  * wasn't running, ends a stretch. Times are microseconds since the log's start. */
 #include "cli/command/figures.h"
 #include "cli/exchange/export.h"
-#include "cli/output/output.h"
 #include "observer/log/log.h"
 #include "store/base/delimited.h"
 #include "store/base/order.h"

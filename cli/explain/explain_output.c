@@ -2,7 +2,6 @@
 /* The order is that of a reader's questions: what, how sure, where, what not, what to do, what it brings, how to check. */
 #include "cli/explain/explain.h"
 #include "cli/output/source.h"
-#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "cli/explain/explain.h"
 #include "cli/output/hint.h"
 #include "cli/output/memory.h"
-#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>

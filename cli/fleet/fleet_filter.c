@@ -5,7 +5,6 @@
 #include "store/base/clock.h"
 #include "store/base/when.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

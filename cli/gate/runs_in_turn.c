@@ -5,7 +5,6 @@
 #include "cli/command/interrupt.h"
 #include "cli/gate/gate.h"
 #include "store/base/clock.h"
-#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>

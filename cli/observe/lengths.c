@@ -5,8 +5,6 @@
 #include "observer/log/lengths.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 

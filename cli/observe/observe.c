@@ -18,7 +18,6 @@
 #include "observer/source/os.h"
 #include "observer/target/fair_share.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

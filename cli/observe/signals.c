@@ -4,7 +4,6 @@
 #include "cli/output/output.h"
 #include "signals/reader/reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

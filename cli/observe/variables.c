@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/variables.h"
 
-#include "cli/output/output.h"
 #include "image/file/segments.h"
 #include "image/variable.h"
 #include "store/base/regular_file.h"

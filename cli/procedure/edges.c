@@ -4,7 +4,6 @@
 #include "cli/command/time_range.h"
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
-#include "image/isa/decode.h"
 #include "store/base/order.h"
 
 #include <inttypes.h>

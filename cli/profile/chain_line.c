@@ -8,7 +8,6 @@
 #include "store/base/order.h"
 #include "store/catalog.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

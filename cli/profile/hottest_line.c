@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROWS_TRIED 10
 #define CALLERS_MAX 8 /* up the chain */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* daemon: the sampler left on. `start` forks unless --foreground (systemd); the rest talks to it. */
 #include "sampler/daemon/daemon.h"
-#include "cli/output/output.h"
 #include "cli/record/daemon_status.h"
 #include "cli/record/follow_paths.h"
 #include "sampler/daemon/control.h"

@@ -7,7 +7,6 @@
 #include "store/base/order.h"
 #include "store/base/regular_file.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "exchange/export/source_profile.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

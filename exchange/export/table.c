@@ -3,7 +3,6 @@
 #include "exchange/export/export.h"
 #include "store/base/delimited.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "exchange/fleet/batch.h"
 #include "store/profile.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
  * batch. A profile is known up to a sequence, which makes that step idempotent. */
 #include "exchange/fleet/spool_internal.h"
 #include "store/file.h"
-#include "store/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>

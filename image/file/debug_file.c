@@ -9,7 +9,6 @@
 #include "image/file/elf.h"
 
 #include <elfutils/libdwelf.h>
-#include <errno.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/interpreter/interpreter.h"
 #include "image/file/elf.h"
-#include "store/base/regular_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

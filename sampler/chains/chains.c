@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/chains/chains.h"
 
-#include <string.h>
 
 static const struct {
     const char *name, *sentence;

@@ -6,7 +6,6 @@
 #include "store/base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>

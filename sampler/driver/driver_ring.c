@@ -23,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BUCKETS 16384 /* 64 Ki entries, 1 MB */
 #define HUGE (2UL << 20)

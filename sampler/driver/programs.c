@@ -7,7 +7,6 @@
 #include "sampler/driver/aggregate_old.skel.h"
 #pragma GCC diagnostic pop
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,8 +11,6 @@
 #include "store/base/hash_seed.h"
 #include "store/base/regular_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

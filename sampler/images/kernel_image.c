@@ -13,7 +13,6 @@
 #include "store/base/bisect.h"
 #include "store/base/order.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/placing/waits.h"
 
-#include "sampler/chains/context_tree.h"
 #include "sampler/placing/hook_frames.h"
 #include "sampler/placing/wait_standing.h"
 #include "sampler/placing/wait_tables.h"

@@ -11,7 +11,6 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define DESCRIPTORS_MAX 4096 /* descriptors: beyond, inherited events keep their period */

@@ -3,7 +3,6 @@
  * lost the CPU is kept separate, also around a nested one. */
 #include "signals/cyclescope_measure.h"
 
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

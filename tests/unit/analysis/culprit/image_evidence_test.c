@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the culprit analysis takes out of a store that was written here row by row. */
 #include "analysis/culprit/image_evidence.h"
-#include "store/merged.h"
-#include "store/table/burst_schemas.h"
 #include "tests/unit/tree.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output/output.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <setjmp.h>

@@ -2,7 +2,6 @@
 /* Tests exchange/export/export.h: a watcher of an export gets each stage, and never more than there is. */
 #include "analysis/frequency/markov_chain.h"
 #include "exchange/export/export.h"
-#include "store/table/burst_schemas.h"
 #include "tests/unit/tree.h"
 
 #include <setjmp.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 

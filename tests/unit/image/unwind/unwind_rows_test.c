@@ -20,7 +20,6 @@
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <link.h>
 #include <unistd.h>
 

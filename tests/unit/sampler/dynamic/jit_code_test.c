@@ -6,13 +6,11 @@
 #include "store/kept_code.h"
 #include "tests/unit/give_name.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 

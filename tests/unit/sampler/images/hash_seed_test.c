@@ -3,7 +3,6 @@
  * than the same number of others. */
 #include "sampler/images/images.h"
 #include "sampler/images/labels.h"
-#include "store/contexts.h"
 #include "store/table/table.h"
 
 #include <setjmp.h>

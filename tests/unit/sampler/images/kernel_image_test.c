@@ -3,12 +3,9 @@
 #include "sampler/images/bpf_programs.h"
 #include "sampler/images/kernel_image.h"
 #include "sampler/images/kernel_symbol.h"
-#include "sampler/images/labels.h"
-#include "sampler/images/maps.h"
 #include "tests/unit/made_root.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 

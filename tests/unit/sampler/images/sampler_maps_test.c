@@ -4,11 +4,9 @@
 #include "sampler/images/maps.h"
 #include "tests/unit/made_root.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static void ever_new_files_are_remembered_up_to_a_bound_and_the_rest_is_counted(void **state)

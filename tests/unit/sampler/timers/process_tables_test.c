@@ -2,7 +2,6 @@
 #include "sampler/timers/process_tables.h"
 #include "store/base/clock.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>

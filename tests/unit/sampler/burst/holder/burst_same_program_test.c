@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 static struct orders { /* shared with the children */
