@@ -251,7 +251,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_diff;
 const struct command command_diff = {
     "diff",
     "[A B]",

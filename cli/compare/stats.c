@@ -175,7 +175,6 @@ static const struct option_entry options[] = {
     OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_stats;
 const struct command command_stats = {
     "stats",
     "[STORE...]",

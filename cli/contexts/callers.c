@@ -175,7 +175,6 @@ static const struct option_entry options[] = {
     OPTION_NO_INLINES, OPTION_TOP,     OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_callers, command_callees;
 const struct command command_callers = {
     "callers",
     "[FUNCTION]",

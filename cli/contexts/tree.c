@@ -188,7 +188,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_tree;
 const struct command command_tree = {
     "tree",
     "[FUNCTION]",

@@ -230,7 +230,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_waits;
 const struct command command_waits = {
     "waits",
     "",

@@ -167,7 +167,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_doctor;
 const struct command command_doctor = {
     "doctor",
     "[PATTERN]",

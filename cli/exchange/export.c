@@ -145,7 +145,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_export;
 const struct command command_export = {
     "export",
     "[--to clickhouse|otlp|pyroscope|parca URL]",

@@ -112,7 +112,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_import;
 const struct command command_import = {
     "import",
     "FILE",

@@ -273,7 +273,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_store;
 const struct command command_store = {
     "store",
     "ls|verify|gc | merge STORE FROM... | dump FILE",

@@ -118,7 +118,6 @@ static const struct option_entry options[] = {
     OPTION_SOURCE, OPTION_CPU,   OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_explain;
 const struct command command_explain = {
     "explain",
     "[FUNCTION]",

@@ -449,7 +449,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_fleet;
 const struct command command_fleet = {
     "fleet",
     "prof [FILTER] | diff FILTER FILTER",

@@ -218,7 +218,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_gate;
 const struct command command_gate = {
     "gate",
     "[BASE.json HEAD.json | -- COMMAND [ARG...]]",

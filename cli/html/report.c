@@ -234,7 +234,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_report;
 const struct command command_report = {
     "report",
     "",

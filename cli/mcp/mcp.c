@@ -62,7 +62,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_mcp;
 const struct command command_mcp = {
     "mcp",
     "",

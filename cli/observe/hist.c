@@ -457,7 +457,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_hist;
 const struct command command_hist = {
     "hist",
     "",

@@ -491,7 +491,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_observe;
 const struct command command_observe = {
     "observe",
     "[-- COMMAND [ARG...]]",

@@ -123,7 +123,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_signals;
 const struct command command_signals = {
     "signals",
     "-p PID",

@@ -148,7 +148,6 @@ static const struct option_entry options[] = {
     OPTIONS_OBSERVED, {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_tags;
 const struct command command_tags = {
     "tags",
     "",

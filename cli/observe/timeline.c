@@ -242,7 +242,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_timeline;
 const struct command command_timeline = {
     "timeline",
     "",

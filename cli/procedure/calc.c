@@ -130,7 +130,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_calc;
 const struct command command_calc = {
     "calc",
     "[FUNCTION]",

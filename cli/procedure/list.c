@@ -378,7 +378,6 @@ static const struct option_entry options[] = {
 };
 /* clang-format on */
 
-extern const struct command command_list;
 const struct command command_list = {
     "list",
     "[FUNCTION|FILE]",

@@ -373,7 +373,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_sum;
 const struct command command_sum = {
     "sum",
     "",

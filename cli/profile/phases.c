@@ -257,7 +257,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_phases;
 const struct command command_phases = {
     "phases",
     "",

@@ -539,7 +539,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_prof;
 const struct command command_prof = {
     "prof",
     "",

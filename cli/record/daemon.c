@@ -301,7 +301,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_daemon;
 const struct command command_daemon = {
     "daemon",
     "start|status|flush|epoch|stop",

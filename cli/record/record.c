@@ -436,7 +436,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_record;
 const struct command command_record = {
     "record",
     "(-a | -p PID | -- COMMAND [ARG...])",

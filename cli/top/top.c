@@ -342,7 +342,6 @@ static const struct option_entry options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-extern const struct command command_top;
 const struct command command_top = {
     "top",
     "[-p PID]",

@@ -112,5 +112,4 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
                              "(and with -Wl,--emit-relocs) and record again");
 }
 
-extern const struct cs_exporter cs_export_bolt;
 const struct cs_exporter cs_export_bolt = {"bolt", false, write_bolt};

@@ -274,5 +274,4 @@ static int write_firefox(struct cs_export *from, FILE *to, struct cs_error *err)
     return rc < 0 ? cs_fail(err, -rc, "out of memory while writing stacks") : 0;
 }
 
-extern const struct cs_exporter cs_export_firefox;
 const struct cs_exporter cs_export_firefox = {"firefox", false, write_firefox};

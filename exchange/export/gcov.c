@@ -139,6 +139,5 @@ static int write_gcov11(struct cs_export *from, FILE *to, struct cs_error *err)
     return write_either(from, to, true, err);
 }
 
-extern const struct cs_exporter cs_export_gcov, cs_export_gcov11;
 const struct cs_exporter cs_export_gcov = {"gcov", true, write_gcov};
 const struct cs_exporter cs_export_gcov11 = {"gcov11", true, write_gcov11};

@@ -58,5 +58,4 @@ static int write_llvm(struct cs_export *from, FILE *to, struct cs_error *err)
     return 0;
 }
 
-extern const struct cs_exporter cs_export_llvm;
 const struct cs_exporter cs_export_llvm = {"llvm", false, write_llvm};

@@ -249,5 +249,4 @@ static int write_pprof(struct cs_export *from, FILE *to, struct cs_error *err)
     return rc;
 }
 
-extern const struct cs_exporter cs_export_pprof;
 const struct cs_exporter cs_export_pprof = {"pprof", true, write_pprof};

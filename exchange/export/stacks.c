@@ -128,6 +128,5 @@ static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *e
     return rc < 0 ? cs_fail(err, -rc, "out of memory while writing stacks") : 0;
 }
 
-extern const struct cs_exporter cs_export_folded, cs_export_speedscope;
 const struct cs_exporter cs_export_folded = {"folded", false, write_folded};
 const struct cs_exporter cs_export_speedscope = {"speedscope", false, write_speedscope};

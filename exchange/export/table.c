@@ -163,6 +163,5 @@ static int write_json(struct cs_export *from, FILE *to, struct cs_error *err)
     return 0;
 }
 
-extern const struct cs_exporter cs_export_csv, cs_export_json;
 const struct cs_exporter cs_export_csv = {"csv", false, write_csv};
 const struct cs_exporter cs_export_json = {"json", false, write_json};
