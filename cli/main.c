@@ -109,8 +109,7 @@ _Noreturn void __assert_fail(const char *condition, const char *file, unsigned l
 {
     fprintf(stderr,
             "cyclescope: internal error: %s:%u: %s: \"%s\" isn't true. Please report this line. What was "
-            "recorded up to the last "
-            "save is intact.\n",
+            "recorded up to the last save is intact.\n",
             file, line, function, condition);
     abort();
 }

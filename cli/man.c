@@ -101,10 +101,9 @@ static void foot(void)
          "output\n.TP\n.B CYCLESCOPE_CACHE\na cache of function lists and facts of this machine (default: "
          "$XDG_CACHE_HOME/cyclescope, ~/.cache/cyclescope; empty: none). It may be removed at any "
          "time\n.TP\n.B DEBUGINFOD_URLS\nservers that reports ask (by debuginfod-find) for missing "
-         "executables and debug files; unset: none\n.TP\n.B DEBUGINFOD_MAXTIME\nlongest time in "
-         "seconds that a report waits for them in all (60)\n.TP\n.B CYCLESCOPE_DEBUG_PATH\na folder of "
-         "executables and debug files "
-         "(.build-id/XX/REST, REST.debug)");
+         "executables and debug files; unset: none\n.TP\n.B DEBUGINFOD_MAXTIME\nlongest time in seconds that "
+         "a report waits for them in all (60)\n.TP\n.B CYCLESCOPE_DEBUG_PATH\na folder of executables and "
+         "debug files (.build-id/XX/REST, REST.debug)");
 }
 
 int print_man(const char *name)
@@ -113,9 +112,8 @@ int print_man(const char *name)
         head("CYCLESCOPE", "cyclescope", "a profiler that shows the slow line and why it is slow");
         puts(".SH SYNOPSIS\n.B cyclescope\n.I SUBCOMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]");
         puts(".SH DESCRIPTION\nAn interrupt sampler and an observer thread on a neighbouring CPU fill one "
-             "profile store. "
-             "The sampler can run for months. Reports show where the cycles went and why.\n.SH "
-             "SUBCOMMANDS");
+             "profile store. The sampler can run for months. Reports show where the cycles went and "
+             "why.\n.SH SUBCOMMANDS");
         for (const struct command *const *c = commands; *c; c++) {
             printf(".TP\n.BR cyclescope\\-%s (1)\n", (*c)->name);
             put((*c)->summary);

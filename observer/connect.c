@@ -42,20 +42,19 @@ static int find_signals(struct cs_observation *o, struct cs_error *err)
     if (rc != -ENOENT || !(o->os || o->events) || options.n_signals)
         return rc;
     if (cs_observe_target_ended(o->target))
-        return cs_fail(
-            err, ENOENT,
-            "%s published no signals before it ended; with --wait 0 its %s are shown, from some tenths "
-            "of a second after its start on",
-            cs_observe_target_program(o->target), o->events ? "events" : "threads and system calls");
+        return cs_fail(err, ENOENT,
+                       "%s published no signals before it ended; with --wait 0 its %s are shown, from some "
+                       "tenths of a second after its start on",
+                       cs_observe_target_program(o->target),
+                       o->events ? "events" : "threads and system calls");
     if (o->events) { /* the events are what was asked for */
         cs_reader_close(o->seen.signals);
         o->seen.signals = NULL;
         o->choice = (struct cs_observe_choice){0};
         return 0;
     }
-    cs_observation_note(
-        o, "the program publishes no signals: its threads and system calls are shown instead (see "
-           "cyclescope.h)");
+    cs_observation_note(o, "the program publishes no signals: its threads and system calls are shown instead "
+                           "(see cyclescope.h)");
     cs_reader_close(o->seen.signals);
     o->seen.signals = NULL;
     cs_os_close(o->os);
@@ -144,9 +143,8 @@ static int connect_events(struct cs_observation *o, struct cs_error *err)
                            "at most %d counters fit in a sample: %u signals and %u events are too many",
                            CS_COUNTERS_MAX, software, n);
         o->choice.n_counters = o->seen.n_software = software = CS_COUNTERS_MAX - n;
-        cs_observation_note(
-            o, "some of the program's counters were left out to make room for the events: name those you "
-               "want (-s)");
+        cs_observation_note(o, "some of the program's counters were left out to make room for the events: "
+                               "name those you want (-s)");
     }
     for (unsigned i = 0; i < n; i++)
         cs_events_name(o->events, i, o->seen.counters[software + i], sizeof o->seen.counters[0]);
@@ -157,10 +155,8 @@ static int connect_events(struct cs_observation *o, struct cs_error *err)
         cs_observation_note(
             o, "events are counted in user mode only: the kernel's part needs root or CAP_PERFMON");
     if (rc == 0 && cs_events_by_read(o->events))
-        cs_observation_note(
-            o, "events are read by a system call a sample, which interrupts the program's CPU for each: "
-               "--period says "
-               "how often");
+        cs_observation_note(o, "events are read by a system call a sample, which interrupts the program's "
+                               "CPU for each: --period says how often");
     return rc;
 }
 
@@ -203,8 +199,8 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
     if (rc < 0)
         return rc;
     if (o->options.keep_cpus && !cs_observe_choose_add_thread(&o->choice))
-        cs_observation_note(o, "threads have no rows of their own: four tags were read. Leave one out "
-                               "(--signals).");
+        cs_observation_note(
+            o, "threads have no rows of their own: four tags were read. Leave one out (--signals).");
     const struct cs_observe_choice *c = &o->choice;
     if (c->left_out) {
         char sentence[320];
@@ -232,13 +228,11 @@ int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
             return 0;
         }
         if (o->options.keep_cpus)
-            return cs_fail(
-                err, ENOTSUP,
-                "the program runs in a PID namespace of its own: observe it from inside, or without "
-                "--keep-cpus");
-        cs_observation_note(
-            o, "the program runs in a PID namespace of its own: its threads cannot be told apart, so one "
-               "thread's line is read");
+            return cs_fail(err, ENOTSUP,
+                           "the program runs in a PID namespace of its own: observe it from inside, or "
+                           "without --keep-cpus");
+        cs_observation_note(o, "the program runs in a PID namespace of its own: its threads cannot be told "
+                               "apart, so one thread's line is read");
     }
     if (variables) { /* whoever runs */
         for (unsigned t = 0; t < c->n_tags; t++)

@@ -63,9 +63,8 @@ static int place(struct cs_observation *o, struct cs_error *err)
                                  NULL, &o->seen.placement, err);
     cs_topology_close(topology);
     if (rc == 0 && !o->options.keep_cpus && !cs_claims_open(&o->seen.placement, &o->claims))
-        cs_observation_note(
-            o, "another observer has these CPUs too: both see only part of the time, and their programs "
-               "share a CPU");
+        cs_observation_note(o, "another observer has these CPUs too: both see only part of the time, and "
+                               "their programs share a CPU");
     return rc;
 }
 

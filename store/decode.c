@@ -49,10 +49,10 @@ int cs_store_profile_decode_head(const uint8_t *bytes, size_t n, uint64_t file_b
 {
     *file = (struct cs_store_profile_file){.version = 0};
     if (n < 5 || memcmp(bytes, MAGIC, 4) != 0)
-        return cs_fail(err, EBADMSG,
-                       "%s is no profile (%s); move it away if a store has it, the other profiles are not "
-                       "touched by it",
-                       path, n < 5 ? "it is too short" : "it doesn't begin as one");
+        return cs_fail(
+            err, EBADMSG,
+            "%s is no profile (%s); move it away if a store has it, the other profiles are not touched by it",
+            path, n < 5 ? "it is too short" : "it doesn't begin as one");
     file->version = bytes[4];
     if (file->version > VERSION_WRITTEN)
         return cs_fail(err, EPROTONOSUPPORT,

@@ -505,11 +505,10 @@ static int no_waits(struct cs_store *store, const char *label, struct cs_error *
     for (; ref && !labelled; ref = cs_catalog_next(catalog, &any, &at))
         labelled = *ref->head->label;
     if (!labelled)
-        return cs_fail(
-            err, ENOENT,
-            "the waits aren't divided by process, so %.64s has none of its own: record with --label "
-            "command, or leave --process out",
-            label);
+        return cs_fail(err, ENOENT,
+                       "the waits aren't divided by process, so %.64s has none of its own: record with "
+                       "--label command, or leave --process out",
+                       label);
     return cs_fail(
         err, ENOENT,
         "no process, thread or container with waits is called %.64s: cyclescope prof --by process lists them",

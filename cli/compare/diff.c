@@ -79,10 +79,9 @@ static void describe_total(struct output *out, const struct comparison *c, doubl
                          known ? json_real(100 * all->visible) : json_null(), "significant",
                          all->significant));
     if (!known)
-        output_note(
-            out,
-            "One run on a side: only counting noise is taken into account, not how much runs of one binary "
-            "differ. Record both sides several times into the same stores to be sure.");
+        output_note(out,
+                    "One run on a side: only counting noise is taken into account, not how much runs of one "
+                    "binary differ. Record both sides several times into the same stores to be sure.");
     else
         output_note(out,
                     "Total: %+.1f %% per run, %s. These runs would have shown a change of the total by %.1f "
@@ -189,9 +188,8 @@ static int run(const struct parsed *args)
                *after = time_range_asked(args, "after", times[1]);
     const bool timed = before || after;
     if (timed && (n || !before || !after || option_given(args, "epoch-a") || option_given(args, "epoch-b")))
-        return usage_error(
-            "--before A..B and --after C..D are two times of one store: they go together, without "
-            "other stores and epochs");
+        return usage_error("--before A..B and --after C..D are two times of one store: they go together, "
+                           "without other stores and epochs");
     before = timed ? before : option(args, "epoch-a");
     after = timed ? after : option(args, "epoch-b");
     if (waits) {
@@ -257,20 +255,17 @@ const struct command command_diff = {
     "two profiles of the same program: what changed, and what is only noise",
     "Without operands, diff compares the last two recordings of the store. A and B are stores; every "
     "recording in them is a run. Functions match by image name and symbol, also across rebuilt binaries. If "
-    "the "
-    "program's file has another name in B, it is found by its functions. Costs are per run, in seconds or "
-    "cycles.\n"
+    "the program's file has another name in B, it is found by its functions. Costs are per run, in seconds "
+    "or cycles.\n"
     "\n"
     "A change is real if its false discovery rate is below 1 %, and if the change is larger than "
-    "--least-change. The "
-    "test uses counting noise, widened by how much the runs of one side differ. With several runs on each "
-    "side the total is compared, too. --fail-above makes it a test for pipelines.\n"
+    "--least-change. The test uses counting noise, widened by how much the runs of one side differ. With "
+    "several runs on each side the total is compared, too. --fail-above makes it a test for pipelines.\n"
     "\n"
     "--by takes function (the default), image, line, or a label of record --label, such as thread. --all "
-    "also shows the "
-    "rows that did not change. --waits compares time off the CPU by place (what was waited for, and in which "
-    "function), with --by kind only by what was waited for. The test then uses the variation of single waits "
-    "instead of counting noise.",
+    "also shows the rows that did not change. --waits compares time off the CPU by place (what was waited "
+    "for, and in which function), with --by kind only by what was waited for. The test then uses the "
+    "variation of single waits instead of counting noise.",
     options,
     run,
 };

@@ -129,11 +129,10 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
     output_note(out, "%zu of %zu differ significantly (false discovery rate below 1 %%, change above %g %%).",
                 c->n_significant, c->n, c->least_percent);
     if (c->n_others)
-        output_note(
-            out,
-            "%zu other change%s: of waits for a CPU that other programs used, so not of this program. --all "
-            "shows such rows as \"others\".",
-            c->n_others, plural((double)c->n_others));
+        output_note(out,
+                    "%zu other change%s: of waits for a CPU that other programs used, so not of this "
+                    "program. --all shows such rows as \"others\".",
+                    c->n_others, plural((double)c->n_others));
     if (c->runs[0] < 2 || c->runs[1] < 2)
         output_note(
             out,

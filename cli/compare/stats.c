@@ -133,12 +133,11 @@ static int report(const struct parsed *args, const struct runs *runs)
         fill(table, &all[i], runs, total);
     output_line(out, "%s", "");
     if (n && all[0].discovery < SIGNIFICANT && all[0].row->name)
-        output_note(
-            out,
-            "%s varies most: from %s to %s samples, where counting noise alone would give a deviation of "
-            "%s, not %s.",
-            all[0].row->name, thousands(all[0].least).text, thousands(all[0].most).text,
-            thousands(sqrt(all[0].mean)).text, thousands(all[0].deviation).text);
+        output_note(out,
+                    "%s varies most: from %s to %s samples, where counting noise alone would give a "
+                    "deviation of %s, not %s.",
+                    all[0].row->name, thousands(all[0].least).text, thousands(all[0].most).text,
+                    thousands(sqrt(all[0].mean)).text, thousands(all[0].deviation).text);
     else
         output_note(out, "No function above %g %% of the samples varies by more than counting noise.", least);
     free(all);
@@ -159,10 +158,9 @@ static int run(const struct parsed *args)
     if (rc < 0)
         rc = failed(&err);
     else if (runs.n_runs < 2)
-        rc = failed_with(
-            "%s holds one run: variation needs two at least (record again into the same store, or name "
-            "several stores)",
-            n ? operand(args, 0) : store_location(args));
+        rc = failed_with("%s holds one run: variation needs two at least (record again into the same store, "
+                         "or name several stores)",
+                         n ? operand(args, 0) : store_location(args));
     else
         rc = report(args, &runs);
     runs_fini(&runs);

@@ -84,10 +84,9 @@ static int report(const struct parsed *args, struct chains *running, const struc
     put_functions(out, args, &path);
     output_line(out, "%s", "");
     output_note(
-        out,
-        "Where the thread waited for another thread, the tables show what that other thread did. Half saves: "
-        "by how much the thread would be faster if this took half its time. It is an estimate: no run is "
-        "shorter than its busiest thread computes, and another wait may then take longer.");
+        out, "Where the thread waited for another thread, the tables show what that other thread did. Half "
+             "saves: by how much the thread would be faster if this took half its time. It is an estimate: "
+             "no run is shorter than its busiest thread computes, and another wait may then take longer.");
     output_next(out, args, "next:", "timeline", NULL, "      (what threads did over time)");
     cs_critical_path_fini(&path);
     return output_close(out);

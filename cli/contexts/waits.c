@@ -161,11 +161,10 @@ static void put_readings(struct output *out, const struct cs_wait_groups *w)
             out, "Idle rows come last: a listening socket, a client that asks nothing, a timer; %s s in all.",
             figure((double)w->idle_ns * 1e-9, 3).text);
     if (w->either_ns)
-        output_note(
-            out,
-            "Either: %s s. This time is idle if those threads wait for work, and a wait if they wait for a "
-            "result. The recording doesn't show which.",
-            figure((double)w->either_ns * 1e-9, 3).text);
+        output_note(out,
+                    "Either: %s s. This time is idle if those threads wait for work, and a wait if they wait "
+                    "for a result. The recording doesn't show which.",
+                    figure((double)w->either_ns * 1e-9, 3).text);
 }
 
 static int run(const struct parsed *args)

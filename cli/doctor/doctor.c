@@ -86,14 +86,12 @@ static void conclude(struct output *out, const struct machine *m)
         output_note(out,
                     "This machine can measure everything that cyclescope knows, but for the rows marked no.");
     if (!pmu)
-        output_note(
-            out, "Can't be measured here: IPC, cache misses and every other hardware event (see PMU). What "
-                 "remains: time by function and instruction (cpu-clock), software counters and tags at full "
-                 "resolution, edge profiles by bursts.");
+        output_note(out, "Can't be measured here: IPC, cache misses and every other hardware event (see "
+                         "PMU). What remains: time by function and instruction (cpu-clock), software "
+                         "counters and tags at full resolution, edge profiles by bursts.");
     if (!clock)
-        output_note(
-            out, "Can't be measured here by this user: samples of any kind (see permission). What remains: "
-                 "observing your own processes.");
+        output_note(out, "Can't be measured here by this user: samples of any kind (see permission). What "
+                         "remains: observing your own processes.");
     if (!m->n_pairs)
         output_note(
             out, "Can't be measured here: anything that needs an observer, because there is one CPU only.");

@@ -49,9 +49,8 @@ static void judge_cpu(const struct machine *m, struct finding *f)
         f->state = FINDING_LIMITED;
         snprintf(f->value + strlen(f->value), sizeof f->value - strlen(f->value),
                  "; its flags say a later model");
-        f->architect =
-            "the stated model number is false (amx or avx512_fp16 came later): named events may be encoded "
-            "for the wrong CPU; trust generic events only";
+        f->architect = "the stated model number is false (amx or avx512_fp16 came later): named events may "
+                       "be encoded for the wrong CPU; trust generic events only";
         f->enable = "ask the hypervisor for the real model (-cpu host)";
     }
 }
@@ -156,9 +155,8 @@ static void judge_rdpmc(const struct machine *m, struct finding *f)
         return;
     }
     f->state = FINDING_ABSENT;
-    f->runtime = f->architect =
-        "no counter reading from user space; the observer's sources are tsc and signal (with a PMU "
-        "also perf-read, some microseconds per reading)";
+    f->runtime = f->architect = "no counter reading from user space; the observer's sources are tsc and "
+                                "signal (with a PMU also perf-read, some microseconds per reading)";
     if (got == EACCES && m->probes[PROBE_CYCLES_TASK] == 0) {
         f->state = FINDING_LIMITED;
         SAY(f, "switched off (rdpmc=%d)", m->rdpmc_file);
@@ -173,9 +171,8 @@ static void judge_anythread(const struct machine *m, struct finding *f)
 {
     uint64_t eax = m->probes[PROBE_CPUID_0A_EAX], edx = m->probes[PROBE_CPUID_0A_EDX];
     bool intel = strcmp(m->vendor, "GenuineIntel") == 0, version = (eax & 0xff) >= 3;
-    f->runtime = f->architect =
-        "an observer on the SMT sibling can't count the target's instructions: observe from another "
-        "core with the signal source, or use perf-read";
+    f->runtime = f->architect = "an observer on the SMT sibling can't count the target's instructions: "
+                                "observe from another core with the signal source, or use perf-read";
     f->production = "not needed";
     f->enable = "";
     if (!intel) {

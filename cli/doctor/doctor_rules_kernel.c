@@ -68,9 +68,8 @@ void judge_bpf(const struct machine *m, struct finding *f)
     f->state = FINDING_LIMITED;
     if (got == 0 && !m->bpf_interpreted) {
         SAY(f, "usable, without loops: the kernel is older than Linux 5.17");
-        f->production =
-            "call chains come from copies of stacks: more work for the collector, no frames of Lua and "
-            "Python, no profiles by attribute";
+        f->production = "call chains come from copies of stacks: more work for the collector, no frames of "
+                        "Lua and Python, no profiles by attribute";
         f->enable = "boot Linux 5.17 or later";
         return;
     }
@@ -175,9 +174,8 @@ void judge_precise(const struct machine *m, struct finding *f)
     }
     f->state = FINDING_ABSENT;
     SAY(f, doctor_refused(m->probes[PROBE_PRECISE]) ? "not permitted (see PMU)" : "no PEBS, no IBS");
-    f->architect = f->production =
-        "the sampled PC is the successor of the instruction that took the time; calc and lines of "
-        "source charge that one";
+    f->architect = f->production = "the sampled PC is the successor of the instruction that took the time; "
+                                   "calc and lines of source charge that one";
 }
 
 void judge_breakpoints(const struct machine *m, struct finding *f)

@@ -149,8 +149,7 @@ static void metadata(const struct tracing *t)
 {
     fprintf(t->to,
             "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_"
-            "name\",\"args\":"
-            "{\"name\":",
+            "name\",\"args\":{\"name\":",
             t->head->pid);
     cs_json_string(t->to, t->head->program);
     fputs("}}", t->to);

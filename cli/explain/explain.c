@@ -59,11 +59,10 @@ static void note_absence(struct output *out, const struct calc_subject *s)
         cs_store_counter(s->profile.store, "elapsed_ms", &elapsed_ms, &ignored) < 0 || elapsed_ms < 50 ||
         !(ran > 0) || ran >= 0.5e-3 * (double)elapsed_ms)
         return;
-    output_note(
-        out,
-        "The program had a CPU for %s s of %s s elapsed. The rest was spent waiting or preempted, and "
-        "has no samples; record with --waits to see it.",
-        figures(ran, 3, text[0]), figures((double)elapsed_ms / 1000, 3, text[1]));
+    output_note(out,
+                "The program had a CPU for %s s of %s s elapsed. The rest was spent waiting or preempted, "
+                "and has no samples; record with --waits to see it.",
+                figures(ran, 3, text[0]), figures((double)elapsed_ms / 1000, 3, text[1]));
 }
 
 static void note_others(struct output *out, const struct parsed *args, const struct calc_subject *s)

@@ -89,11 +89,10 @@ static char *groups_sql(const struct asking *a)
             "symbols USING image, start) ANY LEFT JOIN images USING image GROUP BY name, path%s",
             shown, shown, sums, where, by, by);
     else if (a->by_image)
-        n = asprintf(
-            &sql,
-            "SELECT '' AS name, path, %ssum(a) AS a, sum(b) AS b FROM (SELECT image, %s FROM points WHERE %s "
-            "GROUP BY image%s) ANY LEFT JOIN images USING image GROUP BY path%s",
-            shown, sums, where, by, by);
+        n = asprintf(&sql,
+                     "SELECT '' AS name, path, %ssum(a) AS a, sum(b) AS b FROM (SELECT image, %s FROM points "
+                     "WHERE %s GROUP BY image%s) ANY LEFT JOIN images USING image GROUP BY path%s",
+                     shown, sums, where, by, by);
     else
         n = asprintf(&sql, "SELECT toString(%s) AS name, '' AS path, %s FROM points WHERE %s GROUP BY %s%s",
                      strcmp(a->by, "day") == 0 ? "toDate(time)" : a->by, sums, where,
@@ -202,10 +201,10 @@ static int prof(struct asking *a, const struct parsed *args, struct cs_error *er
     json_t *answer = NULL;
     if (a->top)
         snprintf(limit, sizeof limit, " LIMIT %u", a->top);
-    if (groups && asprintf(&sql,
-                           "SELECT name, path, sum(a) AS n FROM (%s) GROUP BY name, path WITH TOTALS ORDER "
-                           "BY %s%s",
-                           groups, strcmp(a->by, "day") == 0 ? "name" : "n DESC, name", limit) < 0)
+    if (groups &&
+        asprintf(&sql,
+                 "SELECT name, path, sum(a) AS n FROM (%s) GROUP BY name, path WITH TOTALS ORDER BY %s%s",
+                 groups, strcmp(a->by, "day") == 0 ? "name" : "n DESC, name", limit) < 0)
         sql = NULL;
     free(groups);
     int rc = ask(a, sql, &answer, err);
@@ -233,8 +232,7 @@ static int choose_runs(struct asking *a, struct cs_error *err)
     if (where &&
         asprintf(&sql,
                  "SELECT countIf(a > 0), countIf(b > 0), countIf(a > 0 AND b > 0) FROM (SELECT host, "
-                 "sum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b FROM points WHERE %s GROUP "
-                 "BY host)",
+                 "sum(if(%s, count, 0)) AS a, sum(if(%s, count, 0)) AS b FROM points WHERE %s GROUP BY host)",
                  a->where[0], a->where[1], where) < 0)
         sql = NULL;
     int rc = ask(a, sql, &answer, err), n = 0;
@@ -455,10 +453,9 @@ const struct command command_fleet = {
     "where the samples of many machines are, and what changed",
     "Queries a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A "
     "FILTER is KEY=VALUE[,KEY=VALUE...]. The keys are host, label, event, epoch, image (path, file name or "
-    "build-id), since and until. Times are 2024-01-31, 2024-01-31 12:00 (UTC), or an age as 12h or 7d. "
-    "A function has one row, also if there are several builds of its file. --by takes function (the "
-    "default), image, host, label or "
-    "day.\n"
+    "build-id), since and until. Times are 2024-01-31, 2024-01-31 12:00 (UTC), or an age as 12h or 7d. A "
+    "function has one row, also if there are several builds of its file. --by takes function (the default), "
+    "image, host, label or day.\n"
     "\n"
     "    cyclescope fleet prof since=1d --by host\n"
     "    cyclescope fleet diff since=2d,until=1d since=1d",

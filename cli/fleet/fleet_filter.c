@@ -52,17 +52,16 @@ static int term(const char *key, const char *value, char **sql, struct cs_error 
             free(quoted);
             return cs_fail(
                 err, EINVAL,
-                "%s=%s: expected a day (2024-01-31), a time (14:40, 2024-01-31 12:00) or a length (12h, "
-                "7d)",
+                "%s=%s: expected a day (2024-01-31), a time (14:40, 2024-01-31 12:00) or a length (12h, 7d)",
                 key, value);
         }
         n = asprintf(sql, "toUInt32(time) %s %" PRId64, key[0] == 's' ? ">=" : "<", at < 0 ? 0 : at);
     } else {
         free(quoted);
-        return cs_fail(err, EINVAL,
-                       "\"%s\" is no filter: there are host, label, event, epoch, image, since and until, as "
-                       "KEY=VALUE",
-                       key);
+        return cs_fail(
+            err, EINVAL,
+            "\"%s\" is no filter: there are host, label, event, epoch, image, since and until, as KEY=VALUE",
+            key);
     }
     free(quoted);
     return n < 0 ? out_of_memory(err) : 0;

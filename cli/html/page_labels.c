@@ -129,10 +129,10 @@ int page_labels(json_t *page, struct profile *p, const struct profile_rows *rows
     if (c.cut)
         json_array_append_new(
             json_object_get(page, "cut"),
-            json_sprintf("%s sample%s of rare functions not distinguished by %s: the page has %u such pairs "
-                         "already.",
-                         thousands((double)c.cut).text, c.cut == 1 ? " is" : "s are",
-                         *p->recordings.label ? p->recordings.label : "thread", CELLS_MAX));
+            json_sprintf(
+                "%s sample%s of rare functions not distinguished by %s: the page has %u such pairs already.",
+                thousands((double)c.cut).text, c.cut == 1 ? " is" : "s are",
+                *p->recordings.label ? p->recordings.label : "thread", CELLS_MAX));
     json_object_set_new(page, "labels",
                         json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "kind", json_text(p->recordings.label),
                                   "names", names, "totals", totals, "cells", c.list, "left",

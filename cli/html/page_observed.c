@@ -194,8 +194,7 @@ int page_compare(json_t *page, const char *store, const char *other, struct cs_e
         char note[400];
         snprintf(note, sizeof note,
                  "A: %.100s, B: %.100s, cost of a run in %s. %zu of %zu differ significantly (false "
-                 "discovery rate below "
-                 "1 %%, change above %g %%).",
+                 "discovery rate below 1 %%, change above %g %%).",
                  store, other, scale == 1 ? runs.unit : "seconds", c.n_significant, c.n, c.least);
         json_object_set_new(page, "compare", json_pack("{s:o, s:o}", "note", json_text(note), "rows", rows));
     }

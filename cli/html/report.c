@@ -138,11 +138,10 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
     json_object_set_new(page, "advice", advice);
     if (observed) /* cycles, of which none is drawn */
         return;
-    page_advise(
-        advice,
-        "Shares have a sampling error: of %s sample%s, a share of 1 %% is 1.00 ± %.2f %%, one standard "
-        "error.",
-        thousands(total).text, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
+    page_advise(advice,
+                "Shares have a sampling error: of %s sample%s, a share of 1 %% is 1.00 ± %.2f %%, one "
+                "standard error.",
+                thousands(total).text, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,

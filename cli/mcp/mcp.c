@@ -67,9 +67,8 @@ const struct command command_mcp = {
     "",
     "our reports as tools for an agent, by the Model Context Protocol",
     "Serves one client over standard input and output, one message a line. The tools are explain, prof, "
-    "calc, "
-    "waits, diff, gate and record. A client starts this server itself: put the command into the client's "
-    "configuration.\n"
+    "calc, waits, diff, gate and record. A client starts this server itself: put the command into the "
+    "client's configuration.\n"
     "\n"
     "--store is one store, or a folder of stores. The client reads and writes stores in it, and nothing "
     "elsewhere. record runs only the programs of --allow, with any arguments, with your rights.",

@@ -69,10 +69,8 @@ static const struct tool {
 } tools[] = {
     {"explain",
      "One document about what costs most. It has a claim, its evidence with bounds, and the source line with "
-     "its "
-     "context. Then come ruled-out causes, what to try, the expected gain, and the command that verifies a "
-     "change. "
-     "Begin here. If \"claim\" is null, \"missing\" says what to record.",
+     "its context. Then come ruled-out causes, what to try, the expected gain, and the command that verifies "
+     "a change. Begin here. If \"claim\" is null, \"missing\" says what to record.",
      LIMIT_MAX,
      0,
      {FUNCTION, STORE, EPOCH, EVENT, IMAGE}},
@@ -130,8 +128,7 @@ static const struct tool {
       LIMIT}},
     {"gate",
      "A verdict: is the head slower than the base? Says slower, same, faster or can't tell for work, pace "
-     "and waits, "
-     "with ranges, and which functions grew. Each store needs recordings of several runs.",
+     "and waits, with ranges, and which functions grew. Each store needs recordings of several runs.",
      20,
      2,
      {{.name = "base",

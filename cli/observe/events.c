@@ -51,8 +51,7 @@ static int all_of_the_core(struct cs_observe_options *options, struct cs_error *
                        ? cs_fail(err, EINVAL, "%s is not counted by the core: leave :t out", event->name)
                        : cs_fail(err, EINVAL,
                                  "%s is not counted by the core, and can't be read together with its "
-                                 "counters: observe "
-                                 "-e %s, and then -e %s",
+                                 "counters: observe -e %s, and then -e %s",
                                  event->name, other, event->name);
         }
         event->any_thread = true;
@@ -83,9 +82,8 @@ int observe_events(const char *list, struct cs_observe_options *options, char *b
     if (any && cs_events_any_thread(&why))
         return all_of_the_core(options, &err) < 0 ? failed(&err) : CS_EXIT_OK;
     if (any)
-        remark(
-            "%s: the program's own counters are read instead, by a system call per sample (--period 50k or "
-            "more disturbs it little)",
-            why);
+        remark("%s: the program's own counters are read instead, by a system call per sample (--period 50k "
+               "or more disturbs it little)",
+               why);
     return CS_EXIT_OK;
 }

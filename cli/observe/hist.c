@@ -232,8 +232,7 @@ static int observer_effect(struct output *out, const struct observed *o)
     }
     if (!table)
         return failed_with(
-            "%s was observed without the observer's own share; observe -e EVENTS --observer-effect "
-            "counts it",
+            "%s was observed without the observer's own share; observe -e EVENTS --observer-effect counts it",
             o->program);
     for (unsigned c = 0; c < cs_sink_series(s); c++)
         observed_histogram(out, o, c, NULL);
@@ -251,8 +250,7 @@ static int counters_against(const struct parsed *args, struct output *out, struc
                            "written by observe --log, or no --under");
     if (!log && x != 0)
         return failed_with(
-            "a store has rates only by the first counter's, %s: give --log FILE, written by observe "
-            "--log",
+            "a store has rates only by the first counter's, %s: give --log FILE, written by observe --log",
             o->counters[0]);
     if (!log) {
         against(out, o, o->sink->joint, 0, b);

@@ -68,11 +68,10 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
         output_line(out, "Its numbers only grow, from %" PRIu64 " to %" PRIu64 ": %" PRIu64 " were seen.",
                     l->least, l->most, l->numbers);
     if (l->unseen >= 1)
-        output_note(
-            out,
-            "The quantiles count %s that came and went between two samples. If the program leaves out "
-            "numbers, they are too short.",
-            thousands(l->unseen).text);
+        output_note(out,
+                    "The quantiles count %s that came and went between two samples. If the program leaves "
+                    "out numbers, they are too short.",
+                    thousands(l->unseen).text);
     output_set(out, "period_us", json_real(us * period));
     output_set(out, "seconds", json_real(l->whole_cycles / l->cycles_per_second));
     output_set(out, "not_looked_percent", json_real(unseen));
@@ -83,18 +82,16 @@ static void say_how_good(struct output *out, const struct cs_observe_lengths *l)
     output_set(out, "least_number", l->numbered ? json_integer((json_int_t)l->least) : json_null());
     output_set(out, "most_number", l->numbered ? json_integer((json_int_t)l->most) : json_null());
     if (all->cut)
-        output_line(
-            out,
-            "The observer wasn't looking for %s %% of the time: lengths that this cut count as far as "
-            "they were seen.",
-            figures(unseen, 2, text[0]));
+        output_line(out,
+                    "The observer wasn't looking for %s %% of the time: lengths that this cut count as far "
+                    "as they were seen.",
+                    figures(unseen, 2, text[0]));
     if (below >= 1)
         output_note(out,
-                    l->unseen >= 1
-                        ? "%s %% of the lengths are below two periods (%s µs): how long these are isn't "
-                          "known; a shorter --period shows it"
-                        : "%s %% of the lengths are below two periods (%s µs): more of these weren't seen "
-                          "at all; a shorter --period shows them",
+                    l->unseen >= 1 ? "%s %% of the lengths are below two periods (%s µs): how long these are "
+                                     "isn't known; a shorter --period shows it"
+                                   : "%s %% of the lengths are below two periods (%s µs): more of these "
+                                     "weren't seen at all; a shorter --period shows them",
                     figures(below, 2, text[0]), figures(2 * us * period, 2, text[1]));
 }
 

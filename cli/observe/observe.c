@@ -277,11 +277,10 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     output_set(out, "followed", json_boolean(seen->followed));
     output_set(out, "context_switches", json_integer((json_int_t)seen->switches));
     if (!seen->followed && seen->threads > 1)
-        output_note(
-            out,
-            "The program has %u threads. Only thread %d was observed, also while others had the CPU: its "
-            "signals don't change then.",
-            seen->threads, (int)seen->thread);
+        output_note(out,
+                    "The program has %u threads. Only thread %d was observed, also while others had the CPU: "
+                    "its signals don't change then.",
+                    seen->threads, (int)seen->thread);
     print_effect(out, seen);
     if (log) {
         const double of = seen->log_of_seconds, lost = of - seen->log_seconds, late = seen->log_late_seconds;
@@ -291,11 +290,10 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
             output_note(out, "The log lacks the first %.3f of %.3f s. A longer run loses a smaller part.",
                         late, of);
         else if (lost > LOG_LACKS * of)
-            output_note(
-                out,
-                "The log lacks %.3f of %.3f s: %.3f before the first sample, the rest while the observer "
-                "wrote. A longer --period writes less.",
-                lost, of, late < lost ? late : lost);
+            output_note(out,
+                        "The log lacks %.3f of %.3f s: %.3f before the first sample, the rest while the "
+                        "observer wrote. A longer --period writes less.",
+                        lost, of, late < lost ? late : lost);
         output_hint(out, "next:", "tags", NULL, "--log", log, "");
         output_set(out, "logged", json_integer((json_int_t)seen->logged));
         output_set(out, "logged_seconds", json_real(seen->log_seconds));
@@ -308,10 +306,9 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
     for (unsigned t = 0; t < seen->n_tags; t++)
         observed_tags(out, o, t, top);
     if (joined)
-        output_note(out,
-                    "Some rows have several values of one name, as the tag points of a function. From one "
-                    "to the next the tag changed: that is a visit, and its interval isn't kept. observe "
-                    "--log and tags judge by name.");
+        output_note(out, "Some rows have several values of one name, as the tag points of a function. From "
+                         "one to the next the tag changed: that is a visit, and its interval isn't kept. "
+                         "observe --log and tags judge by name.");
     print_own_share(out, seen, o);
     for (unsigned c = 0; c < cs_sink_series(o->sink); c++)
         if (!series_is_hidden(o, c))
@@ -331,15 +328,13 @@ static int keep_cpus(const struct parsed *args, struct cs_observe_options *optio
     if (!options->keep_cpus)
         return CS_EXIT_OK;
     if (options->target_cpu != CS_ANY_CPU)
-        return usage_error(
-            "--keep-cpus leaves the program's threads where they are, --target-cpu moves them: "
-            "give one of them");
+        return usage_error("--keep-cpus leaves the program's threads where they are, --target-cpu moves "
+                           "them: give one of them");
     if (options->follow == CS_FOLLOW_NEVER)
         return usage_error("--keep-cpus needs to know who runs on each CPU: leave out --no-follow");
     if (options->n_events && !options->thread)
         return usage_error(
-            "--keep-cpus reads events of one thread only: add --thread TID (and -p PID), or leave "
-            "out -e");
+            "--keep-cpus reads events of one thread only: add --thread TID (and -p PID), or leave out -e");
     for (unsigned e = 0; e < options->n_events; e++)
         if (options->events[e].any_thread)
             return usage_error(
@@ -499,15 +494,14 @@ const struct command command_observe = {
     "cyclescope.h). It reads every few cycles, or at the period that you give. Nothing stops or interrupts "
     "the program. With -p PID all threads of the process share one CPU meanwhile; afterwards each may run "
     "where it could before. With --keep-cpus no thread is moved: the observer watches the program's CPUs one "
-    "after the other. A cycle is one tick of the clock: of the time-stamp counter, or of AArch64's "
-    "virtual counter.\n"
+    "after the other. A cycle is one tick of the clock: of the time-stamp counter, or of AArch64's virtual "
+    "counter.\n"
     "\n"
     "Shares of tags use every sample. Rates of counters use only intervals whose two ends were read in the "
     "same time (double-time-error filtering). The dropped intervals are counted by cause.\n"
     "\n"
     "For a millisecond in ten the observer looks away and compares: the summary reports how much it slows "
-    "the "
-    "program. That needs a counter that grows with the program's work.\n"
+    "the program. That needs a counter that grows with the program's work.\n"
     "\n"
     "Events may carry :t, which counts the whole core from its other thread. Separate their names by commas, "
     "or repeat -e. Without --store and --log the results are only printed.",

@@ -277,11 +277,10 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
     free(rows);
     note_unusable(out, o, &unusable);
     if (tags->most_lost && total > 0)
-        output_note(
-            out,
-            "%s has more values than the %d rows kept. Those with most time are shown; a row may lack up to "
-            "%s %% of the time.",
-            o->tags[tag], CS_TAG_ROWS - 1, figure(100 * (double)tags->most_lost / total, 2).text);
+        output_note(out,
+                    "%s has more values than the %d rows kept. Those with most time are shown; a row may "
+                    "lack up to %s %% of the time.",
+                    o->tags[tag], CS_TAG_ROWS - 1, figure(100 * (double)tags->most_lost / total, 2).text);
 }
 
 static double rate_edge(unsigned bin)

@@ -324,8 +324,7 @@ void observed_namesakes(struct output *out, const struct observed *o, unsigned t
     if (n)
         output_note(
             out,
-            "These are the intervals of %.*s alone. %u other tag%s begin%s with this name, such as %s: "
-            "give one of them to --under, or tag functions only "
-            "(-fplugin-arg-cyclescope-methods).",
+            "These are the intervals of %.*s alone. %u other tag%s begin%s with this name, such as %s: give "
+            "one of them to --under, or tag functions only (-fplugin-arg-cyclescope-methods).",
             (int)length, text, n, plural(n), n == 1 ? "s" : "", example);
 }

@@ -128,8 +128,8 @@ const struct command command_signals = {
     "-p PID",
     "what a process publishes: its signals, and what each thread does now",
     "A process publishes software signals when it is linked with libcyclescope (see cyclescope.h), built "
-    "with the compiler plugin, or run under a binding. This command reads the values of its "
-    "threads once, as they are now. `cyclescope observe` reads them millions of times per second.",
+    "with the compiler plugin, or run under a binding. This command reads the values of its threads once, as "
+    "they are now. `cyclescope observe` reads them millions of times per second.",
     options,
     run,
 };

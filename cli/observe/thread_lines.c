@@ -111,10 +111,10 @@ static void put_remarks(struct output *out, const struct cs_time_lines *l)
         output_note(out, "%s less busy thread%s left out%s", thousands((double)l->omitted).text,
                     l->omitted == 1 ? " is" : "s are", l->n < LINES_MAX ? ": --threads 0 shows them" : "");
     if (l->cut)
-        output_note(out,
-                    "%s kept waits of at most %s ms are not in it: between those that are, running is "
-                    "spread evenly",
-                    thousands((double)l->cut).text, figure((double)l->shortest_ns * 1e-6, 3).text);
+        output_note(
+            out,
+            "%s kept waits of at most %s ms are not in it: between those that are, running is spread evenly",
+            thousands((double)l->cut).text, figure((double)l->shortest_ns * 1e-6, 3).text);
     if (l->cut_threads)
         output_note(out, "%s threads more than a recording keeps are not in it",
                     thousands((double)l->cut_threads).text);

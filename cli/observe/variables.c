@@ -42,10 +42,9 @@ int variables_options(const struct parsed *args, struct cs_observe_options *opti
         if (options->n_variables == CS_VARIABLES_MAX)
             return usage_error("--variable: at most %d", CS_VARIABLES_MAX);
         if (!parse(text, &options->variables[options->n_variables++]))
-            return usage_error(
-                "--variable %s: expected a name or an address, then perhaps +OFFSET, /1, /2, /4 or /8 for "
-                "its bytes, and :counter",
-                text);
+            return usage_error("--variable %s: expected a name or an address, then perhaps +OFFSET, /1, /2, "
+                               "/4 or /8 for its bytes, and :counter",
+                               text);
     }
     options->locate = variables_locate;
     return CS_EXIT_OK;
@@ -123,8 +122,7 @@ int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct
         if (rc < 0)
             return cs_fail(err, ENOENT,
                            "process %d has no global or static variable %s, or its images are stripped of "
-                           "their symbols; "
-                           "give its address (--variable 0x...)",
+                           "their symbols; give its address (--variable 0x...)",
                            (int)pid, name);
     }
     v->addr += offset;

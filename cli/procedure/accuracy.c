@@ -259,21 +259,19 @@ static int print_all(const struct parsed *args, const struct profile_image *imag
     print_confidence(out);
     output_line(out, "%s", "");
     print_worst(out, &scores[FINAL]);
-    output_note(
-        out,
-        "Instructions are weighted by samples, edges by true executions. Each function is scaled by one "
-        "constant; \"program\" has one constant for the whole image, as a counter of instructions "
-        "would give it. \"fitted\" and \"redrawn\" know the truth: they tell what the error is made "
-        "of. Static cycles are those of %s.",
-        model);
+    output_note(out,
+                "Instructions are weighted by samples, edges by true executions. Each function is scaled by "
+                "one constant; \"program\" has one constant for the whole image, as a counter of "
+                "instructions would give it. \"fitted\" and \"redrawn\" know the truth: they tell what the "
+                "error is made of. Static cycles are those of %s.",
+                model);
     double scale = t->executions_a_flow_ns * t->user_ns, works = 0;
     if (scale > 0 && scores[FINAL].true_work > 0) {
         works = scale * scores[FINAL].estimated / scores[FINAL].true_work;
-        output_note(
-            out,
-            "By the timed intervals the program ran %s times as many instructions as the exact counts say. "
-            "If the scale is right, it did that work so often.",
-            figure(works, 4).text);
+        output_note(out,
+                    "By the timed intervals the program ran %s times as many instructions as the exact "
+                    "counts say. If the scale is right, it did that work so often.",
+                    figure(works, 4).text);
     }
     output_set(out, "times_the_truth", works > 0 ? json_real(works) : json_null());
     output_set(out, "image", json_text(image->image.path));

@@ -41,8 +41,7 @@ static void print_legend(struct output *out, const struct calc_subject *s)
     if (!a->frequencies)
         output_note(out,
                     "No burst or path saw the branches of this code. All blocks are assumed to run equally "
-                    "often, and only "
-                    "the instructions themselves rule causes out (%s).",
+                    "often, and only the instructions themselves rule causes out (%s).",
                     more_evidence(s->profile.store));
     else if (a->scale_fitted && a->scale > 0 &&
              fmax(a->scale / a->scale_low, a->scale_high / a->scale) >= SCALE_TOLD)
@@ -135,12 +134,9 @@ const struct command command_calc = {
     "[FUNCTION]",
     "why a function was slow: cycles, static and dynamic stalls and their causes",
     "Lists the function's blocks with best-case and actual cycles. Above each instruction that stalls are "
-    "the "
-    "possible causes, with the cycles that each may have cost. Samples are attributed to the instruction "
-    "that took "
-    "the time. Evidence from bursts confirms a cause or rules it out. Where two causes remain possible, both "
-    "are "
-    "named with their bounds.\n\n"
+    "the possible causes, with the cycles that each may have cost. Samples are attributed to the instruction "
+    "that took the time. Evidence from bursts confirms a cause or rules it out. Where two causes remain "
+    "possible, both are named with their bounds.\n\n"
     "Without FUNCTION, calc takes the hottest one.",
     options,
     run,

@@ -90,8 +90,7 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
     if (v->contradiction.found)
         output_line(
             out,
-            "   %-6s %-12s bursts and counters disagree on %s: %.1f expected, the counted events allow "
-            "%.1f",
+            "   %-6s %-12s bursts and counters disagree on %s: %.1f expected, the counted events allow %.1f",
             letters, "", cs_culprit_cause_names[v->contradiction.cause].words, v->contradiction.expected,
             v->contradiction.counted);
 }

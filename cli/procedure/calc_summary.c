@@ -105,8 +105,8 @@ void summary_print(struct output *out, const struct cs_cycle_account_summary *s,
     if (percent(s, s->gain) >= GAIN_TOLD)
         output_note(out,
                     "Elsewhere the code ran faster than the model allows, by %.1f %% of these samples. The "
-                    "estimated execution counts or "
-                    "static cycles are wrong there, and the shares of causes may be wrong by as much.",
+                    "estimated execution counts or static cycles are wrong there, and the shares of causes "
+                    "may be wrong by as much.",
                     percent(s, s->gain));
 }
 

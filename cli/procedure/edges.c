@@ -95,14 +95,12 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
                 plural(f->observed),
                 cfg->missing ? "; an indirect jump has only the targets that were seen" : "");
     if (f->from_samples)
-        output_note(
-            out,
-            "No burst and no branch record saw this function: the execution counts come only from samples "
-            "and are worth little (record --bursts sees branches).");
+        output_note(out, "No burst and no branch record saw this function: the execution counts come only "
+                         "from samples and are worth little (record --bursts sees branches).");
     else if (ev->found.input.flow->from_paths)
-        output_note(
-            out, "Execution counts are relative, from short paths that were interpreted from samples: slow "
-                 "iterations are overstated (record --bursts sees more, nearly without that bias).");
+        output_note(out,
+                    "Execution counts are relative, from short paths that were interpreted from samples: "
+                    "slow iterations are overstated (record --bursts sees more, nearly without that bias).");
     else
         output_note(out, "Execution counts are relative, in edges seen: nothing counted executions.");
     output_line(out, "%s", "");

@@ -223,13 +223,13 @@ static void summarise(struct output *out, const struct listing *l)
                 thousands((double)a->total[event]).text, plural((double)a->total[event]),
                 n_code ? (double)a->total[event] / (double)n_code : 0.0);
     if (l->e.edges_seen > 0)
-        output_line(
-            out,
-            "%zu line%s ran (%.1f %%), %s execution%s, %.1f per line: relative numbers, estimated from %s "
-            "edge%s that we followed",
-            n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0,
-            thousands(executions).text, plural(executions), n_code ? executions / (double)n_code : 0.0,
-            thousands(l->e.edges_seen).text, plural(l->e.edges_seen));
+        output_line(out,
+                    "%zu line%s ran (%.1f %%), %s execution%s, %.1f per line: relative numbers, estimated "
+                    "from %s edge%s that we followed",
+                    n_ran, plural((double)n_ran), n_code ? 100.0 * (double)n_ran / (double)n_code : 0.0,
+                    thousands(executions).text, plural(executions),
+                    n_code ? executions / (double)n_code : 0.0, thousands(l->e.edges_seen).text,
+                    plural(l->e.edges_seen));
     else
         output_line(out, "how often lines ran is not known: %s", more_evidence(l->profile.store));
     output_set(out, "summary",
@@ -387,8 +387,7 @@ const struct command command_list = {
     "from.\n"
     "\n"
     "An interrupt falls on the instruction after the one that took the time. A line has the samples of its "
-    "own "
-    "instructions' time, as in calc.\n"
+    "own instructions' time, as in calc.\n"
     "\n"
     "Without source the listing shows instructions, with the samples where the interrupts fell.",
     options,

@@ -73,11 +73,10 @@ int calc_subject_open(struct calc_subject *s, const struct parsed *args, struct 
     if (*cs_image_trouble(s->code))
         return cs_fail(err, 2, "%s", cs_image_trouble(s->code));
     if (cs_image_isa(s->code) == CS_ISA_NONE && image->kind == CS_IMAGE_JIT)
-        return cs_fail(
-            err, 2,
-            "the recording has no code of %s: let its runtime write a jitdump file (node --perf-prof), and "
-            "record without --no-keep-code",
-            image->path);
+        return cs_fail(err, 2,
+                       "the recording has no code of %s: let its runtime write a jitdump file (node "
+                       "--perf-prof), and record without --no-keep-code",
+                       image->path);
     if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
                        image->path);
@@ -90,8 +89,8 @@ int calc_subject_open(struct calc_subject *s, const struct parsed *args, struct 
         return rc;
     if (!*s->evidence->event && s->rows.total[s->profile.main_event])
         return cs_fail(err, 2,
-                       "no event of time (cycles or a clock) was recorded, only %s. calc "
-                       "explains time; list and cfg show where those events happened",
+                       "no event of time (cycles or a clock) was recorded, only %s. calc explains time; list "
+                       "and cfg show where those events happened",
                        s->profile.events[s->profile.main_event].name);
     rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
     if (rc)

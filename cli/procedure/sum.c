@@ -337,8 +337,7 @@ static int run(const struct parsed *args)
         if (against && (t.n_blind || other.n_blind))
             output_note(out,
                         "No burst saw %u function%s of this recording and %u of the other. Where bursts saw "
-                        "only one of them, "
-                        "that by itself can make causes differ.",
+                        "only one of them, that by itself can make causes differ.",
                         t.n_blind, plural(t.n_blind), other.n_blind);
         if (against && (t.n_thin || other.n_thin))
             output_note(out,

@@ -62,13 +62,12 @@ static void print_notes(struct output *out, const struct sum_tally *t)
     if (t->n_blind)
         output_note(
             out,
-            "No burst saw %u of %u function%s. There only the instructions themselves rule causes out "
-            "(%s).",
+            "No burst saw %u of %u function%s. There only the instructions themselves rule causes out (%s).",
             t->n_blind, t->n_procedures, plural(t->n_procedures), t->remedy);
     if (t->n_thin)
         output_note(out,
-                    "Too few bursts saw %u of %u function%s to name a cause. Record longer, or with "
-                    "a higher --burst-rate; calc FUNCTION says how much.",
+                    "Too few bursts saw %u of %u function%s to name a cause. Record longer, or with a higher "
+                    "--burst-rate; calc FUNCTION says how much.",
                     t->n_thin, t->n_procedures, plural(t->n_procedures));
 }
 

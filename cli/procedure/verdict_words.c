@@ -52,8 +52,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     if (v->misfit > MISFIT_MAX) {
         snprintf(text, size,
                  "No cause named: in %.0f %% of these samples the code ran faster than the scheduling model "
-                 "allows. "
-                 "The estimated execution counts or the model are wrong here; record longer",
+                 "allows. The estimated execution counts or the model are wrong here; record longer",
                  100 * v->misfit);
         return;
     }
@@ -63,11 +62,10 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         return;
     }
     if (v->obscure && v->bursts >= 2) {
-        snprintf(
-            text, size,
-            "No cause named: %.0f %% of this function's time has no known cause. The largest known one, %s, "
-            "has %.0f %%",
-            100 * v->first_share, words_of(v->named), 100 * v->named_share);
+        snprintf(text, size,
+                 "No cause named: %.0f %% of this function's time has no known cause. The largest known one, "
+                 "%s, has %.0f %%",
+                 100 * v->first_share, words_of(v->named), 100 * v->named_share);
         return;
     }
     if (v->slight && v->bursts >= 2) {
@@ -78,8 +76,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     if (v->sketched && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f "
-                 "points. "
-                 "Install llvm-mca (Debian's package llvm), which has models of real cores",
+                 "points. Install llvm-mca (Debian's package llvm), which has models of real cores",
                  words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
         return;
     }

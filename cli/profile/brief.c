@@ -168,8 +168,8 @@ int brief_report(const struct parsed *args, struct profile *p, const char *store
         exit_code = failed_with(
             "%s has no call chains, which show the cost of a call: record again without --no-chains", store);
     else if (!counts.n || !(counts.executions > 0))
-        exit_code = failed_with("%s has no timed bursts, which count the calls of functions: record "
-                                "longer, with --burst-rate 100, or on a quieter machine",
+        exit_code = failed_with("%s has no timed bursts, which count the calls of functions: record longer, "
+                                "with --burst-rate 100, or on a quieter machine",
                                 store);
     else
         exit_code = list_brief(args, p, &calls, &counts, option_number(args, "brief-calls", 0, 0, 1e9));

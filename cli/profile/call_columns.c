@@ -29,8 +29,8 @@ void call_advice(struct output *out, const struct cs_call_counts *counts)
 {
     if (counts->n && counts->bursts > 0 && counts->bursts < ENOUGH_BURSTS)
         output_note(out,
-                    "Calls come from %" PRIu32 " burst%s. For surer ones record a minute of CPU time with "
-                    "-F 200 --burst-rate 60.",
+                    "Calls come from %" PRIu32
+                    " burst%s. For surer ones record a minute of CPU time with -F 200 --burst-rate 60.",
                     counts->bursts, counts->bursts == 1 ? "" : "s");
 }
 

@@ -44,8 +44,7 @@ const char *more_evidence(struct cs_store *store)
     struct said said = newest_says(store);
     if (said.imported)
         return "an imported recording has branches only from branch records (perf record -b); cyclescope "
-               "record "
-               "takes them from bursts";
+               "record takes them from bursts";
     if (cs_store_counter(store, "bursts", &bursts, &ignored) < 0 || bursts == 0)
         return said.burst_rate_hz >= 30
                    ? "no burst was made: the program must run for two seconds at least; else record said why"

@@ -67,18 +67,18 @@ static void explain(struct output *out, const struct of_image *of, double total,
     double share = 100 * (double)of->nameless / total;
     if ((double)of->nameless < SHARE_MIN * total)
         output_note(out,
-                    "%.1f %% is in %s, whose functions are called after their addresses (sub_...): it has "
-                    "no symbols. " NAMELESS_REMEDY,
+                    "%.1f %% is in %s, whose functions are called after their addresses (sub_...): it has no "
+                    "symbols. " NAMELESS_REMEDY,
                     100 * (double)of->made_up / total, name);
     else if (image->kind == CS_IMAGE_JIT)
         output_note(out, "%.1f %% has no name: code that %s made at run time; %s.", share,
                     strncmp(name, "[jit] ", 6) == 0 ? name + 6 : name, made_code_remedy(image));
     else if (imported && image->kind == CS_IMAGE_KERNEL)
-        output_note(out,
-                    "%.1f %% has no name: code of the recorded kernel. Its symbols come from /proc/kallsyms "
-                    "where import runs on the recorded boot, else from the System.map or the vmlinux of its "
-                    "release.",
-                    share);
+        output_note(
+            out,
+            "%.1f %% has no name: code of the recorded kernel. Its symbols come from /proc/kallsyms where "
+            "import runs on the recorded boot, else from the System.map or the vmlinux of its release.",
+            share);
     else if (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE)
         output_note(out,
                     "%.1f %% has no name: code of the kernel; kernel.kptr_restrict=0 and root show its "
@@ -93,8 +93,8 @@ static void explain(struct output *out, const struct of_image *of, double total,
     else if (imported && image->kind == CS_IMAGE_FILE)
         output_note(
             out,
-            "%.1f %% has no name: the file %s isn't here, or has another build-id than the recorded "
-            "one. Import the recording again with --symfs DIR, where the recorded machine's files are.",
+            "%.1f %% has no name: the file %s isn't here, or has another build-id than the recorded one. "
+            "Import the recording again with --symfs DIR, where the recorded machine's files are.",
             share, image->path);
     else if (image->kind == CS_IMAGE_FILE || of->image->fileless)
         output_note(out,

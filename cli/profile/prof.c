@@ -545,12 +545,10 @@ const struct command command_prof = {
     "where the samples are: by function, line, image, thread, process, container or tag",
     "Rows are ordered by the samples of the main event (cycles, else cpu-clock); the shares are of that "
     "event. If the store has several events, or tags of the observer for the same functions, each has its "
-    "column. "
-    "Samples that could not be placed are in the row [unknown]. cum % is the cumulative share.\n"
+    "column. Samples that could not be placed are in the row [unknown]. cum % is the cumulative share.\n"
     "\n"
     "--by takes function (the default), line, image, tag, and any label of record --label: thread, process, "
-    "container, "
-    "attribute.\n"
+    "container, attribute.\n"
     "\n"
     "total % is the share of the samples in a function and in all that it called (needs call chains). See "
     "also callers, callees and tree.",

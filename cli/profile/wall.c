@@ -87,11 +87,9 @@ int wall_report(const struct parsed *args, struct profile *profile, const char *
         output_set(out, "with_chains", json_integer((json_int_t)wall.samples));
         put(out, &wall, top);
         output_line(out, "%s", "");
-        output_note(
-            out,
-            "Time in the kernel and the C library counts for the functions that called them. Idle time isn't "
-            "in s and %%: time without work or that may be, and waits for threads whose own rows have that "
-            "time.");
+        output_note(out, "Time in the kernel and the C library counts for the functions that called them. "
+                         "Idle time isn't in s and %%: time without work or that may be, and waits for "
+                         "threads whose own rows have that time.");
         output_next(out, args, "next:", "waits", NULL, "");
         rc = output_close(out);
     } else {

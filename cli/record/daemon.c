@@ -294,8 +294,7 @@ static const struct option_entry options[] = {
     {"memory", 0, "BYTES", "memory limit of the daemon (32M); waits take up to 32M more"},
     {"export-to", 0, "URL",
      "after merges, send new samples to this ClickHouse server, or \"otlp URL\", \"pyroscope URL\", \"parca "
-     "URL\" (see "
-     "export)"},
+     "URL\" (see export)"},
     {"export-interval", 0, "TIME", "least time between two exports (10m)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},

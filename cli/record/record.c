@@ -440,15 +440,13 @@ const struct command command_record = {
     "record",
     "(-a | -p PID | -- COMMAND [ARG...])",
     "sample a command, a process or the whole machine into a profile store",
-    "Samples the program counter every N events and adds the counts, by image and offset, to the store. "
-    "The events are cycles and, where they can be counted together, instructions: their ratio is CPI. "
-    "Without "
-    "hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop "
-    "runs in step with it.\n"
+    "Samples the program counter every N events and adds the counts, by image and offset, to the store. The "
+    "events are cycles and, where they can be counted together, instructions: their ratio is CPI. Without "
+    "hardware counters the event is cpu-clock, a timer. The period is randomised, so that no loop runs in "
+    "step with it.\n"
     "\n"
     "-e may be given several times. Bursts are on with a command; without bursts, paths are on. -v also "
-    "reports "
-    "how the recording was made: rates, call chains, bursts and their pauses.",
+    "reports how the recording was made: rates, call chains, bursts and their pauses.",
     options,
     run,
 };

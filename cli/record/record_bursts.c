@@ -52,10 +52,9 @@ void record_bursts_summary(struct cs_burst *burst)
                 s.stopped_median_us / 1e3, s.stopped_p99_us / 1e3, s.stopped_max_us / 1e3);
     fputs("\n", stderr);
     if (!s.bursts && !s.triggers)
-        fputs(
-            "  the program spent too little time in user code, or ended too early: run it for at least 2 s, "
-            "or raise --burst-rate\n",
-            stderr);
+        fputs("  the program spent too little time in user code, or ended too early: run it for at least 2 "
+              "s, or raise --burst-rate\n",
+              stderr);
     for (unsigned i = 1; i < CS_BURST_CAUSE_N; i++)
         if (s.end[i] * 100 > s.bursts)
             fprintf(stderr, "  %llu burst%s ended early: %s\n", (unsigned long long)s.end[i],

@@ -97,8 +97,7 @@ void record_summary_json(const struct recorded *r, FILE *to)
         json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
     json_t *root = json_pack(
         "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, "
-        "s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
         "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
         "throttled", (json_int_t)s.throttled, "unknown", (json_int_t)s.unknown, "causes", unknown, "entries",

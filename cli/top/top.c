@@ -347,10 +347,8 @@ const struct command command_top = {
     "[-p PID]",
     "what runs now: functions, processes or images, and their hottest instructions",
     "Samples the whole machine or one process and shows the last seconds, most samples first. Column total % "
-    "is the "
-    "share of the samples in a function and in all that it called. --by takes function (the default), "
-    "process or image. "
-    "--top limits the rows if the output is no terminal. Keys on a terminal:\n"
+    "is the share of the samples in a function and in all that it called. --by takes function (the default), "
+    "process or image. --top limits the rows if the output is no terminal. Keys on a terminal:\n"
     "\n"
     "    up, down, page up, page down, home, end   move\n"
     "    Enter   a function's instructions; a process's or an image's functions\n"

@@ -102,14 +102,13 @@ static int write_bolt(struct cs_export *from, FILE *to, struct cs_error *err)
     if (loss.all > 0)
         snprintf(from->note, sizeof from->note,
                  "%.1f %% of the branches, taken or not, are in this file: %.1f %% go to other images, %.1f "
-                 "%% start or end "
-                 "where no symbol is, %.1f %% were estimated to run too rarely to count",
+                 "%% start or end where no symbol is, %.1f %% were estimated to run too rarely to count",
                  100 * (1 - (loss.elsewhere + loss.nameless + loss.rare) / loss.all),
                  100 * loss.elsewhere / loss.all, 100 * loss.nameless / loss.all, 100 * loss.rare / loss.all);
     return written ? 0
                    : cs_fail(err, ENODATA,
-                             "no profiled function has a symbol, which BOLT needs; link without -s "
-                             "(and with -Wl,--emit-relocs) and record again");
+                             "no profiled function has a symbol, which BOLT needs; link without -s (and with "
+                             "-Wl,--emit-relocs) and record again");
 }
 
 const struct cs_exporter cs_export_bolt = {"bolt", false, write_bolt};

@@ -192,9 +192,8 @@ static int write_thread(FILE *to, struct thread *t)
 {
     size_t n = cs_table_texts(t->functions);
     fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
-          "\"registerTime\":0,"
-          "\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true,\"pid\":\"1\",\"tid\":\"1\","
-          "\"processName\":\"cyclescope\",\"name\":",
+          "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true,\"pid\":"
+          "\"1\",\"tid\":\"1\",\"processName\":\"cyclescope\",\"name\":",
           to);
     cs_json_string(to, t->event);
     samples_table(to, t);
@@ -203,11 +202,10 @@ static int write_thread(FILE *to, struct thread *t)
     int rc = function_table(to, t, n);
     if (rc == 0)
         rc = resource_table(to, t);
-    fputs(
-        ",\n\"nativeSymbols\":{\"length\":0,\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]},"
-        "\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
-        "\"category\":[]},\n\"stringArray\":[",
-        to);
+    fputs(",\n\"nativeSymbols\":{\"length\":0,\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]}"
+          ",\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
+          "\"category\":[]},\n\"stringArray\":[",
+          to);
     for (size_t i = 0; i < cs_table_texts(t->strings); i++) {
         fputs(i ? ",\n" : "\n", to);
         cs_json_string(to, cs_table_string(t->strings, i));
@@ -219,9 +217,8 @@ static int write_thread(FILE *to, struct thread *t)
 static void head(const struct cs_export *from, FILE *to)
 {
     fputs("{\"meta\":{\"interval\":1,\"startTime\":0,\"processType\":0,\"product\":\"cyclescope\","
-          "\"stackwalk\":1,"
-          "\"version\":24,\"preprocessedProfileVersion\":48,\"symbolicated\":true,\"debug\":false,"
-          "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],"
+          "\"stackwalk\":1,\"version\":24,\"preprocessedProfileVersion\":48,\"symbolicated\":true,\"debug\":"
+          "false,\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],"
           "\"markerSchema\":[],\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]}},"
           "\n\"libs\":[",
           to);

@@ -104,9 +104,8 @@ void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *
     double n = loss->instructions;
     snprintf(text, capacity,
              "%.1f %% of the instructions that ran keep their count in this format (within 10 %%): %.1f %% "
-             "share a "
-             "line with code that runs at another rate, %.1f %% have no line; edges: %.1f %%; calls: %.1f %% "
-             "have a name; %.1f %% of the samples were in code that can't be read",
+             "share a line with code that runs at another rate, %.1f %% have no line; edges: %.1f %%; calls: "
+             "%.1f %% have a name; %.1f %% of the samples were in code that can't be read",
              percent(n - loss->unlined - loss->blurred, n), percent(loss->blurred, n),
              percent(loss->unlined, n), percent(loss->edges - loss->edges_lost, loss->edges),
              percent(loss->calls - loss->calls_unnamed, loss->calls),

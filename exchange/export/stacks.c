@@ -108,8 +108,8 @@ static int write_speedscope(struct cs_export *from, FILE *to, struct cs_error *e
     struct speedscope s = {.to = to, .names = cs_table_open(&cs_schema_stacks)};
     struct cs_export_events events = {.n = 0};
     int rc = s.names ? cs_export_events(from, &events) : -ENOMEM;
-    fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"cyclescope\","
-          "\"profiles\":[",
+    fputs("{\"$schema\":\"https://www.speedscope.app/"
+          "file-format-schema.json\",\"exporter\":\"cyclescope\",\"profiles\":[",
           to);
     from->rows_total *= 2ull * events.n;
     for (unsigned i = 0; rc == 0 && i < events.n; i++) {

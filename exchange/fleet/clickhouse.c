@@ -173,13 +173,10 @@ int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error 
         "CREATE VIEW IF NOT EXISTS samples AS SELECT time, host, label, path, build_id, event, offset, count "
         "FROM (SELECT * FROM points WHERE " CS_FLEET_COUNTED ") ANY LEFT JOIN images USING image",
         "CREATE VIEW IF NOT EXISTS functions AS SELECT time, host, label, event, path, build_id, if(name = "
-        "'', "
-        "'[no symbol]', name) AS function, n AS count FROM (SELECT time, host, label, event, image, name, n "
-        "FROM "
-        "(SELECT time, host, label, event, image, procedure AS start, sum(count) AS n FROM points "
-        "WHERE " CS_FLEET_COUNTED
-        " GROUP BY time, host, label, event, image, procedure) ANY LEFT JOIN symbols "
-        "USING image, start) ANY LEFT JOIN images USING image"};
+        "'', '[no symbol]', name) AS function, n AS count FROM (SELECT time, host, label, event, image, "
+        "name, n FROM (SELECT time, host, label, event, image, procedure AS start, sum(count) AS n FROM "
+        "points WHERE " CS_FLEET_COUNTED " GROUP BY time, host, label, event, image, procedure) ANY LEFT "
+                                         "JOIN symbols USING image, start) ANY LEFT JOIN images USING image"};
     char *create = NULL;
     if (asprintf(&create, "CREATE DATABASE IF NOT EXISTS %s", server->database) < 0)
         return cs_fleet_server_no_memory(err);
@@ -240,14 +237,12 @@ static int notify_epoch(struct cs_fleet_server *server, const char *epoch, const
     cs_fleet_epoch_host(epoch, own_host, sizeof own_host);
     quoted_host = cs_fleet_server_quote(host ? host : own_host);
     int rc = quoted_epoch && quoted_host ? 0 : cs_fleet_server_no_memory(err);
-    if (rc == 0 &&
-        asprintf(
-            &sql,
-            "SELECT id, event, label, offset, n FROM (SELECT image, event, label, offset, sum(count) AS n "
-            "FROM points WHERE epoch = %s AND host = %s AND " CS_FLEET_COUNTED
-            " GROUP BY image, event, label, offset) ANY LEFT JOIN images USING image ORDER BY id, event, "
-            "label, offset FORMAT TabSeparated",
-            quoted_epoch, quoted_host) < 0)
+    if (rc == 0 && asprintf(&sql,
+                            "SELECT id, event, label, offset, n FROM (SELECT image, event, label, offset, "
+                            "sum(count) AS n FROM points WHERE epoch = %s AND host = %s AND " CS_FLEET_COUNTED
+                            " GROUP BY image, event, label, offset) ANY LEFT JOIN images USING image ORDER "
+                            "BY id, event, label, offset FORMAT TabSeparated",
+                            quoted_epoch, quoted_host) < 0)
         rc = cs_fleet_server_no_memory(err);
     if (rc == 0)
         rc = request(server, server->database, sql, NULL, &answer, err);

@@ -348,9 +348,7 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
     plain_words(cs_perfdata_release(im->in), release, sizeof release);
     snprintf(meta, sizeof meta,
              "{\"writer\": \"import\", \"imported\": \"perf.data\", \"host\": \"%s\", \"arch\": \"%s\", "
-             "\"release\": \"%s\", "
-             "\"cpu\": \"%s\", "
-             "\"cpuid\": \"%s\"}",
+             "\"release\": \"%s\", \"cpu\": \"%s\", \"cpuid\": \"%s\"}",
              host, arch, release, cpu, cpuid);
     int rc = cs_store_epoch(store, meta, err);
     for (unsigned i = 0; rc == 0 && i < im->images.n; i++)

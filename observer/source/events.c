@@ -251,10 +251,10 @@ static int check_any_thread(const struct cs_observe_event *events, unsigned n, b
                            "%s: %s; without :t the target's own counter is read, by a system call a sample",
                            events[i].name, why);
         if (events[i].any_thread && !smt)
-            return cs_fail(err, EINVAL,
-                           "%s: the core's counters are seen from its own second hardware thread only: "
-                           "give --smt",
-                           events[i].name);
+            return cs_fail(
+                err, EINVAL,
+                "%s: the core's counters are seen from its own second hardware thread only: give --smt",
+                events[i].name);
     }
     return 0;
 }

@@ -157,11 +157,10 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
     if (observer != CS_ANY_CPU && (rc = usable(t, "observer", observer, taken, err)) < 0)
         return rc;
     if (target != CS_ANY_CPU && target == observer)
-        return cs_fail(
-            err, EINVAL,
-            "target and observer cannot share CPU %d: the observer spins, so the target would only run "
-            "while nobody looks",
-            target);
+        return cs_fail(err, EINVAL,
+                       "target and observer cannot share CPU %d: the observer spins, so the target would "
+                       "only run while nobody looks",
+                       target);
     if (allowed_cpus(t) < 2)
         return cs_fail(err, EINVAL, "only one CPU may be used here, and the observer needs one of its own");
     if (target == CS_ANY_CPU && observer != CS_ANY_CPU)

@@ -260,11 +260,10 @@ static void keep_accounts(struct cs_daemon *daemon, uint64_t now, double cpu_s)
     cs_sampler_limit_waits(daemon->sampler, cs_cpu_account_waits(&daemon->cpu));
     cs_sampler_limit_tables(daemon->sampler, cs_cpu_account_tables(&daemon->cpu));
     if (seconds > 0) {
-        cs_daemon_notify(
-            &daemon->log,
-            "more CPU time was used than the budget allows: nothing is sampled for %.0f s, until that is "
-            "made up for",
-            seconds);
+        cs_daemon_notify(&daemon->log,
+                         "more CPU time was used than the budget allows: nothing is sampled for %.0f s, "
+                         "until that is made up for",
+                         seconds);
         rest(daemon, seconds);
     } else if (disk == CS_DISK_FULL) {
         rest(daemon, cs_disk_account_day_left_s(&daemon->disk, (double)now / 1e9));

@@ -67,9 +67,8 @@ static void read_build_id(const char *path, char hex[CS_IMAGE_BUILD_ID_MAX])
         fclose(f);
 }
 
-static const char hidden_reason[] =
-    "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not root): samples "
-    "in the kernel are counted as unknown";
+static const char hidden_reason[] = "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not "
+                                    "root): samples in the kernel are counted as unknown";
 
 static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_store_image_kind kind, const char *notes,
                                        const char *name)

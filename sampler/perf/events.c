@@ -148,19 +148,18 @@ int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_er
     case EOPNOTSUPP:
     case ENODEV:
         return cs_fail(err, errno,
-                       "event %s: this machine can't count it%s; `cyclescope doctor` tells why, "
-                       "-e cpu-clock works everywhere",
+                       "event %s: this machine can't count it%s; `cyclescope doctor` tells why, -e cpu-clock "
+                       "works everywhere",
                        event->name, event->attr.precise_ip ? " precisely" : "");
     case EBUSY:
         return cs_fail(err, EBUSY,
-                       "event %s: the counters are held by somebody else (another profiler, a "
-                       "watchdog)",
+                       "event %s: the counters are held by somebody else (another profiler, a watchdog)",
                        event->name);
     case EMFILE:
-        return cs_fail(err, EMFILE,
-                       "too many open files for event %s on this many threads and CPUs: raise "
-                       "the limit (ulimit -n)",
-                       event->name);
+        return cs_fail(
+            err, EMFILE,
+            "too many open files for event %s on this many threads and CPUs: raise the limit (ulimit -n)",
+            event->name);
     case EINVAL:
         return cs_fail(err, EINVAL, "event %s: the kernel refuses this combination of modifiers or period",
                        event->name);

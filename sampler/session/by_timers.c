@@ -46,17 +46,15 @@ static void say_how(const struct cs_session_events *events, const struct cs_samp
                           "second of CPU time (%s)",
                           config->frequency_hz, why);
     else if (events->budget_of_stops > 0)
-        cs_session_remark(
-            config,
-            "sampling by stopping a running thread for a moment (ptrace), user code only, as often as "
-            "%.2g %% of its time allow (%s)",
-            100 * events->budget_of_stops, why);
+        cs_session_remark(config,
+                          "sampling by stopping a running thread for a moment (ptrace), user code only, as "
+                          "often as %.2g %% of its time allow (%s)",
+                          100 * events->budget_of_stops, why);
     else
-        cs_session_remark(
-            config,
-            "sampling by stopping a running thread for a moment (ptrace), user code only, %.0f times "
-            "a second of CPU time (%s)",
-            config->frequency_hz, why);
+        cs_session_remark(config,
+                          "sampling by stopping a running thread for a moment (ptrace), user code only, %.0f "
+                          "times a second of CPU time (%s)",
+                          config->frequency_hz, why);
 }
 
 int cs_session_by_timers_parse(struct cs_session_events *events, struct cs_sampler_config *config,

@@ -195,11 +195,11 @@ static void tell_conflicts(struct cs_sampler *s, enum cs_driver_drain how)
     const uint64_t n = cs_images_conflicts(s->places.images, latest);
     if (!is_to_be_told(n, a->conflicts_told, &a->conflicts_told_ns, how))
         return;
-    cs_session_remark(
-        &s->config,
-        "%llu files have the build-id of another owner's file, the last one %.150s that of %.150s: their "
-        "profiles are kept apart",
-        (unsigned long long)(n - a->conflicts_told), latest[1]->image.path, latest[0]->image.path);
+    cs_session_remark(&s->config,
+                      "%llu files have the build-id of another owner's file, the last one %.150s that of "
+                      "%.150s: their profiles are kept apart",
+                      (unsigned long long)(n - a->conflicts_told), latest[1]->image.path,
+                      latest[0]->image.path);
     a->conflicts_told = n;
 }
 

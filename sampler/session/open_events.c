@@ -42,9 +42,10 @@ static int add_instructions(struct cs_session_events *events, const struct cs_sa
     struct cs_error refused;
     if (cs_event_group("@ipc", 1, "", both, sizeof both, &refused) == 0 && strchr(both, ','))
         return parse_one(events, "instructions", err);
-    cs_session_remark(config, "CPI isn't measured: the counters don't hold instructions next to cycles now. "
-                              "`record -e cycles` and `record -e instructions` count them one after the "
-                              "other, `cyclescope doctor` tells why");
+    cs_session_remark(
+        config,
+        "CPI isn't measured: the counters don't hold instructions next to cycles now. `record -e cycles` and "
+        "`record -e instructions` count them one after the other, `cyclescope doctor` tells why");
     return 0;
 }
 
@@ -100,8 +101,8 @@ static int open_one(struct cs_session_events *events, const struct cs_sampler_co
         event->attr.exclude_kernel = 1;
         fd = cs_event_open(event, tid, events->cpus.cpu[c].number, err);
         if (fd >= 0)
-            cs_session_remark(config, "the kernel may not be sampled by you (perf_event_paranoid): user code "
-                                      "only");
+            cs_session_remark(config,
+                              "the kernel may not be sampled by you (perf_event_paranoid): user code only");
     }
     if (fd < 0)
         return fd;

@@ -352,14 +352,13 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                                            s->config.waits_by_name, s->config.waits_cpu_max)))
         rc = cs_fail(err, ENOMEM, "out of memory for waits");
     if (rc >= 0 && s->config.waits && !s->waits)
-        cs_session_remark(
-            &s->config,
-            s->config.label == CS_LABEL_THREAD
-                ? "waits aren't recorded together with --label thread. Leave that label out: waits "
-                  "--by thread distinguishes threads without it"
-                : "waits can't be recorded: they need root, call chains and Linux 5.8 with BTF "
-                  "and kprobes%s%s",
-            s->wait_kernel.refused[0] ? "; the kernel says: " : "", s->wait_kernel.refused);
+        cs_session_remark(&s->config,
+                          s->config.label == CS_LABEL_THREAD
+                              ? "waits aren't recorded together with --label thread. Leave that label out: "
+                                "waits --by thread distinguishes threads without it"
+                              : "waits can't be recorded: they need root, call chains and Linux 5.8 with BTF "
+                                "and kprobes%s%s",
+                          s->wait_kernel.refused[0] ? "; the kernel says: " : "", s->wait_kernel.refused);
     if (rc >= 0)
         rc = open_target(s, err);
     if (rc >= 0 && s->attributes)
@@ -522,11 +521,10 @@ static void tell_about_attributes(const struct cs_sampler *s)
                           "%llu samples are without their attribute: too many different values in a second",
                           (unsigned long long)lost);
     if (!cs_session_attributes_processes(s->attributes))
-        cs_session_remark(
-            &s->config,
-            "no program told an attribute \"%s\" of its threads (OpenTelemetry's thread context), so no "
-            "sample has a label",
-            s->config.attribute);
+        cs_session_remark(&s->config,
+                          "no program told an attribute \"%s\" of its threads (OpenTelemetry's thread "
+                          "context), so no sample has a label",
+                          s->config.attribute);
 }
 
 int cs_sampler_stop(struct cs_sampler *s, struct cs_error *err)

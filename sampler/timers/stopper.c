@@ -411,11 +411,10 @@ pid_t cs_stopper_start(struct cs_timer_segment *segment, const pid_t *pids, size
     code = child < 0 ? code : -rc;
     if (code == ESRCH)
         return cs_fail(err, ESRCH, "there is no process %d", (int)pids[0]);
-    return cs_fail(
-        err, code,
-        "process %d can't be sampled by stopping it (%s): it must be yours, not traced by another, "
-        "and /proc/sys/kernel/yama/ptrace_scope 0",
-        (int)pids[0], strerror(code));
+    return cs_fail(err, code,
+                   "process %d can't be sampled by stopping it (%s): it must be yours, not traced by "
+                   "another, and /proc/sys/kernel/yama/ptrace_scope 0",
+                   (int)pids[0], strerror(code));
 }
 
 void cs_stopper_end(pid_t stopper)
