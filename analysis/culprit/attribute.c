@@ -3,7 +3,6 @@
  * thread. */
 #include "analysis/culprit/cycle_account_internal.h"
 
-
 #include <errno.h>
 #include <stdlib.h>
 

@@ -176,7 +176,7 @@ int cs_fleet_server_make_tables(struct cs_fleet_server *server, struct cs_error 
         "'', '[no symbol]', name) AS function, n AS count FROM (SELECT time, host, label, event, image, "
         "name, n FROM (SELECT time, host, label, event, image, procedure AS start, sum(count) AS n FROM "
         "points WHERE " CS_FLEET_COUNTED " GROUP BY time, host, label, event, image, procedure) ANY LEFT "
-                                         "JOIN symbols USING image, start) ANY LEFT JOIN images USING image"};
+        "JOIN symbols USING image, start) ANY LEFT JOIN images USING image"};
     char *create = NULL;
     if (asprintf(&create, "CREATE DATABASE IF NOT EXISTS %s", server->database) < 0)
         return cs_fleet_server_no_memory(err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/chains/chains.h"
 
-
 static const struct {
     const char *name, *sentence;
 } ends[CS_CHAIN_ENDS] = {
