@@ -10,6 +10,7 @@
     of(doctor) \
     of(observe) \
     of(record) \
+    of(count) \
     of(daemon) \
     of(hist) \
     of(timeline) \

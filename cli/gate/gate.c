@@ -137,6 +137,8 @@ static int in_turn(const struct parsed *args, struct gate *gate)
         rc = gate_record_in_turn(&turns, &err);
         if (rc == 0)
             rc = gate_compare_stores(gate, &err);
+        if (rc == 0 && *turns.not_counted)
+            gate_note(gate, "Instructions were not counted: %s.", turns.not_counted);
         if (rc < 0)
             failed(&err);
         else
@@ -222,7 +224,7 @@ const struct command command_gate = {
     "gate",
     "[BASE.json HEAD.json | -- COMMAND [ARG...]]",
     "a verdict for a pipeline: is the head slower than the base, and where?",
-    "Exit code: 0 same or faster, 1 slower, 2 can't tell, 3 failed.\n"
+    "Exit code: 0 same, faster or layout, 1 slower, 2 can't tell, 3 failed.\n"
     "\n"
     "gate judges three measures. Work is the number of instructions, page faults and system calls. Pace is "
     "CPU "
@@ -232,9 +234,12 @@ const struct command command_gate = {
     "have "
     "shown a growth of --must-see. Anything else is \"can't tell\", with what would tell.\n"
     "\n"
-    "With --base-command, gate records both commands in turn, so that a drift of the machine affects both. "
-    "It "
-    "starts no shell. With --results, each benchmark of two files is judged.",
+    "\"Layout\" is a change of time where the same instructions ran as often: where code or data lie made "
+    "it.\n"
+    "\n"
+    "With --base-command, gate counts the instructions of two runs of each, then records both commands in "
+    "turn. That way a drift of the machine affects both. It starts no shell. With --results, each benchmark "
+    "of two files is judged.",
     options,
     run,
 };

@@ -7,8 +7,9 @@
  *   verdict          from a change to a verdict, and what would tell more
  *   evidence         what each run of two stores used
  *   guilty           functions and lines that grew
+ *   counted          runs that counted their instructions
  *   judge            from the evidence to the three measures
- *   runs_in_turn     records base and head in turn
+ *   runs_in_turn     records base and head in turn, and counts some runs
  *   words            a command in one text, as words
  *   results          files of benchmark tools
  *   results_format   their formats
@@ -32,8 +33,10 @@
 #define GATE_MUST_SEE 3.0
 #define GATE_GUILTY_MAX 10
 
-enum gate_verdict { GATE_SAME, GATE_FASTER, GATE_SLOWER, GATE_CANT_TELL };
-extern const char *const gate_verdict_names[]; /* "same", "faster", "slower", "can't tell" */
+/* Layout: the time changed, and what ran is the same: where code or data lie made the difference. No failure. */
+enum gate_verdict { GATE_SAME, GATE_FASTER, GATE_SLOWER, GATE_CANT_TELL, GATE_LAYOUT };
+#define GATE_COUNTED "instructions"            /* kind of a function that executes more */
+extern const char *const gate_verdict_names[]; /* "same", "faster", "slower", "can't tell", "layout" */
 
 struct gate_limits {
     double ignore_below; /* percent: a smaller growth is never "slower" */
@@ -56,10 +59,10 @@ struct gate_guilty {
     char *file; /* NULL: no line is known */
     unsigned line;
     bool line_sure;    /* its own growth is significant, too */
-    double base, head; /* seconds per run */
+    double base, head; /* seconds per run; NAN of GATE_COUNTED */
     double share;      /* of the base's total that it grew by, percent */
     double ratio;      /* head / base, the common factor removed; infinite: new */
-    const char *kind;  /* "function", or of a wait: "mutex", ... */
+    const char *kind;  /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
 };
 
 struct gate {
@@ -70,7 +73,7 @@ struct gate {
     struct gate_guilty guilty[GATE_GUILTY_MAX];
     size_t n_guilty, n_guilty_all;
     enum gate_verdict verdict;
-    char note[8][400];
+    char note[8][600];
     size_t n_notes;
 };
 
@@ -99,10 +102,11 @@ struct gate_turns {
     const char *folder;    /* of all that is kept */
     const char *frequency; /* of samples; NULL: record's */
     double seconds;
-    bool output; /* of the commands, as they write it; else none */
+    bool output;           /* of the commands, as they write it; else none */
+    char not_counted[300]; /* why their instructions couldn't be counted; "": they were */
 };
-/* Records both until the time is over, two runs of each at least. The error says what failed. */
-int gate_record_in_turn(const struct gate_turns *turns, struct cs_error *err);
+/* Counts two runs of each, then records both until the time is over, two runs of each at least. The error says what failed. */
+int gate_record_in_turn(struct gate_turns *turns, struct cs_error *err);
 /* As a shell splits words, without expanding any. NULL-terminated; NULL: a quote is left open, or there is no word. The caller
  * frees it with one free. */
 char **gate_words(const char *text);

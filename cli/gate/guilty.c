@@ -43,14 +43,13 @@ static double growth_of(const struct comparison *c, const struct change *x)
     return x->cost_b / c->common_factor - x->cost_a;
 }
 
-static char *readable(const char *name)
+char *gate_readable(const char *name)
 {
     char text[1024];
     return strdup(name ? cs_image_short_name(name, text, sizeof text) : "[no symbol]");
 }
 
-/* In its place by growth; the last one leaves where there are too many. */
-static int keep(struct gate *gate, const struct gate_guilty *one)
+int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one)
 {
     size_t at = gate->n_guilty;
     gate->n_guilty_all++;
@@ -96,7 +95,7 @@ static int find_lines(struct gate *gate, const struct gate_evidence *e, struct c
         if (!x->row->file || !(growth_of(&c, x) > 0))
             continue;
         const bool sure = counts(e, &runs, &c, x);
-        char *name = readable(x->row->name);
+        char *name = gate_readable(x->row->name);
         for (size_t g = 0; name && g < gate->n_guilty; g++) {
             struct gate_guilty *to = &gate->guilty[g];
             if (strcmp(to->kind, "function") != 0 || strcmp(to->function, name) != 0 ||
@@ -133,7 +132,7 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, doub
         *net += growth_of(c, x) / base;
         if (growth_of(c, x) <= 0)
             continue;
-        char *name = readable(x->row->name);
+        char *name = gate_readable(x->row->name);
         const struct gate_guilty one = {.function = name,
                                         .image = x->row->image,
                                         .kind = "function",
@@ -141,7 +140,7 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, doub
                                         .head = x->cost_b * seconds,
                                         .share = 100 * growth_of(c, x) / base,
                                         .ratio = x->ratio};
-        rc = name ? keep(gate, &one) : -ENOMEM;
+        rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
         free(name);
     }
     if (rc < 0)
@@ -183,7 +182,7 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, double *
                                         .head = x->side[1].ns * 1e-9,
                                         .share = 100 * x->difference / base,
                                         .ratio = x->ratio};
-        if (x->difference > 0 && keep(gate, &one) < 0)
+        if (x->difference > 0 && gate_guilty_keep(gate, &one) < 0)
             return cs_fail(err, ENOMEM, "out of memory for waits");
     }
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the evidence of two stores to the three measures. */
+#include "cli/gate/counted.h"
 #include "cli/gate/evidence.h"
 #include "cli/gate/guilty.h"
 
@@ -72,15 +73,16 @@ static bool check_cheap(struct gate *gate, const struct gate_evidence *e, enum g
     return true;
 }
 
-static bool check_work(struct gate *gate, const struct gate_evidence *e)
+static bool check_work(struct gate *gate, const struct gate_evidence *e, const struct gate_counted *counted)
 {
     struct gate_check *work = check_count(gate, e, GATE_INSTRUCTIONS, "work",
                                           "instructions in user mode per run", 1, "instructions");
     if (!work)
         return false;
-    if (isnan(work->base) || isnan(work->head))
-        snprintf(work->sentence, sizeof work->sentence,
-                 "no instructions were counted: a machine with a PMU would tell");
+    if (!work->known && counted->known)
+        gate_counted_judge(gate, counted, work);
+    else if (isnan(work->base) || isnan(work->head))
+        snprintf(work->sentence, sizeof work->sentence, "no instructions were counted");
     return check_cheap(gate, e, GATE_FAULTS, "page faults", FAULT_NS) &&
            check_cheap(gate, e, GATE_SYSTEM_CALLS, "system calls", SYSTEM_CALL_NS);
 }
@@ -185,14 +187,40 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     return true;
 }
 
+static struct gate_check *find_check(const struct gate *gate, const char *name)
+{
+    for (size_t i = 0; i < gate->n_checks; i++)
+        if (strcmp(gate->check[i].name, name) == 0)
+            return &gate->check[i];
+    return NULL;
+}
+
+/* The pace changed, and all else that could be the program's doing didn't. */
+static void tell_layout(const struct gate *gate, const struct gate_counted *counted)
+{
+    struct gate_check *pace = find_check(gate, "pace");
+    static const char *const others[] = {"work", "page faults", "system calls"};
+    if (!counted->known || !counted->same_work ||
+        (pace->verdict != GATE_SLOWER && pace->verdict != GATE_FASTER))
+        return;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const struct gate_check *c = find_check(gate, others[i]);
+        if (c && c->verdict != GATE_SAME)
+            return;
+    }
+    char change[32];
+    pace->verdict = GATE_LAYOUT;
+    snprintf(pace->sentence, sizeof pace->sentence,
+             "%s, but %.2f %% of the instructions are in functions that ran exactly the same ones as often: "
+             "where code or data lie made the difference",
+             pace->known ? gate_percent(pace->estimate.change, change) : "it changed",
+             100 - counted->differing_percent);
+}
+
 static void say_machine(struct gate *gate, const struct gate_evidence *e)
 {
-    const struct gate_check *pace = NULL, *work = NULL;
+    const struct gate_check *pace = find_check(gate, "pace"), *work = find_check(gate, "work");
     char change[32];
-    for (size_t i = 0; i < gate->n_checks; i++) {
-        pace = strcmp(gate->check[i].name, "pace") == 0 ? &gate->check[i] : pace;
-        work = strcmp(gate->check[i].name, "work") == 0 ? &gate->check[i] : work;
-    }
     if (!pace || !pace->known)
         return;
     if (!isnan(pace->estimate.machine))
@@ -204,20 +232,32 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e)
                   "All functions together changed by %s; of single functions' growth that is taken out.",
                   gate_percent(e->comparison.common_factor - 1, change));
     if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER)
-        gate_note(gate,
-                  "Time changed and work did not: the cause is the layout of code or data, or the memory. "
-                  "Relink with another order of the object files to prove a layout.");
+        gate_note(
+            gate,
+            "Time changed and work did not: the cause is the memory, other instructions, or where code and "
+            "data lie.");
+    if (pace->verdict == GATE_LAYOUT)
+        gate_note(gate, "Relink with another order of the object files: a layout's difference changes, too.");
 }
 
 int gate_compare_stores(struct gate *gate, struct cs_error *err)
 {
     struct gate_evidence e;
+    static struct gate_counted counted; /* its paths are long */
     int rc = gate_evidence_open(&e, (const char *const[]){gate->base, gate->head}, err);
-    if (rc == 0 && (!check_work(gate, &e) || !check_pace(gate, &e, err, &rc) ||
+    counted = (struct gate_counted){.known = false};
+    if (rc == 0)
+        rc = gate_counted_open(&counted, gate, err);
+    if (rc == 0 && (!check_work(gate, &e, &counted) || !check_pace(gate, &e, err, &rc) ||
                     (rc == 0 && !check_waits(gate, &e, err, &rc))))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
-    if (rc == 0)
+    if (rc == 0 && find_check(gate, "work")->verdict == GATE_SLOWER && counted.known)
+        rc = gate_guilty_counted(gate, &counted, err);
+    if (rc == 0) {
+        tell_layout(gate, &counted);
         say_machine(gate, &e);
+    }
+    gate_counted_close(&counted);
     gate_evidence_close(&e);
     return rc;
 }

@@ -97,7 +97,7 @@ void gate_annotations(const struct gate *gate, FILE *to)
             put_escaped(to, gate_relative(g->file), true);
             fprintf(to, ",line=%u,", g->line);
         }
-        fputs("title=slower::", to);
+        fprintf(to, "title=%s::", gate_verdict_names[gate->verdict]);
         put_escaped(to, g->function, false);
         fprintf(to, " (%s) grew by %.2f %%25 of the time of a run\n", g->kind, g->share);
     }

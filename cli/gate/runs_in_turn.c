@@ -3,7 +3,7 @@
  * record`, so that what recording leaves in memory is the same for all. The number of runs depends on the time only, never on
  * what was measured: a test that stops at the first good result finds one. */
 #include "cli/command/interrupt.h"
-#include "cli/gate/gate.h"
+#include "cli/gate/counted.h"
 #include "store/base/clock.h"
 
 #include <errno.h>
@@ -21,6 +21,9 @@
 #define LOG "record.log"
 #define SUMMARY "record.json"
 #define WARM_UP "warm-up.store"
+#define COUNT_LOG "count.log"
+#define COUNTED_EACH 2
+#define SHARE_OF_A_COUNT 8.0 /* of the time; counting all takes half of it at most */
 
 /* In the child. */
 static _Noreturn void become(char **argv, const char *log, bool output)
@@ -89,7 +92,73 @@ static int record_run(const struct gate_turns *t, char **command, const char *st
     return check_summary(summary, log, command[0], err);
 }
 
-int gate_record_in_turn(const struct gate_turns *t, struct cs_error *err)
+/* Why counting failed, by its log's first line. */
+static void read_reason(const char *log, char *reason, size_t size)
+{
+    FILE *f = fopen(log, "re");
+    char *line = NULL;
+    size_t room = 0;
+    static const char lead[] = "cyclescope count: ";
+    snprintf(reason, size, "it failed");
+    while (f && getline(&line, &room, f) > 0)
+        if (strncmp(line, lead, sizeof lead - 1) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(reason, size, "%s", line + sizeof lead - 1);
+        }
+    free(line);
+    if (f)
+        fclose(f);
+}
+
+/* 1: it can't be counted, for this reason. */
+static int count_run(const struct gate_turns *t, unsigned side, char *reason, size_t size,
+                     struct cs_error *err)
+{
+    char **const command = side ? t->head : t->base;
+    char log[PATH_MAX], limit[32];
+    static char store[PATH_MAX];
+    size_t words = 0;
+    int status = 0;
+    gate_counted_store(t->store[side], store);
+    snprintf(log, sizeof log, "%s/" COUNT_LOG, t->folder);
+    snprintf(limit, sizeof limit, "%.3f", t->seconds / SHARE_OF_A_COUNT);
+    while (command[words])
+        words++;
+    const char *const ours[] = {"cyclescope", "count", "--store", store, "--seconds", limit, "--"};
+    const size_t n = sizeof ours / sizeof ours[0];
+    const char **argv = calloc(n + words + 1, sizeof *argv);
+    if (!argv)
+        return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
+    memcpy(argv, ours, sizeof ours);
+    memcpy(argv + n, command, words * sizeof *argv);
+    (void)unlink(log);
+    pid_t pid = fork();
+    if (pid == 0)
+        become((char **)argv, log, false);
+    int code = errno;
+    free(argv);
+    if (pid < 0)
+        return cs_fail(err, code, "no process for a run: %s", strerror(code));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (interrupt_number())
+        return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    read_reason(log, reason, size);
+    return 1;
+}
+
+/* Some runs of each that count their instructions. */
+static int count_runs(struct gate_turns *t, struct cs_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < 2 * COUNTED_EACH; i++)
+        rc = count_run(t, (i + 1) / 2 % 2, t->not_counted, sizeof t->not_counted, err);
+    return rc < 0 ? rc : 0;
+}
+
+int gate_record_in_turn(struct gate_turns *t, struct cs_error *err)
 {
     static const unsigned order[2][4] = {{0, 1, 1, 0}, {1, 0, 0, 1}};
     char **const command[2] = {t->base, t->head};
@@ -100,11 +169,13 @@ int gate_record_in_turn(const struct gate_turns *t, struct cs_error *err)
     interrupt_catch(NULL);
     for (unsigned side = 0; rc == 0 && side < 2; side++)
         rc = record_run(t, command[side], warm_up, err);
-    const double began = cs_monotonic_seconds();
-    progress_init(&bar, "runs in turn", "s", (uint64_t)ceil(t->seconds));
+    const double started = cs_monotonic_seconds();
+    rc = rc < 0 ? rc : count_runs(t, err);
+    const double began = cs_monotonic_seconds(), left = t->seconds - (began - started);
+    progress_init(&bar, "runs in turn", "s", (uint64_t)ceil(fmax(left, 0)));
     for (unsigned block = 0; rc == 0 && block < BLOCKS_MAX; block++) {
         const double now = cs_monotonic_seconds() - began;
-        if (block >= BLOCKS_MIN && now + now / block > t->seconds)
+        if (block >= BLOCKS_MIN && now + now / block > left)
             break;
         for (unsigned i = 0; rc == 0 && i < 4; i++) {
             const unsigned side = order[block % 2][i];

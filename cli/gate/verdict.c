@@ -13,7 +13,7 @@
 #define MEASURES_MAX 5 /* of stores; beyond, these are benchmarks: those that made the verdict are named */
 #define SHOWN 4
 
-const char *const gate_verdict_names[] = {"same", "faster", "slower", "can't tell"};
+const char *const gate_verdict_names[] = {"same", "faster", "slower", "can't tell", "layout"};
 
 const char *gate_percent(double share, char text[32])
 {
@@ -121,14 +121,19 @@ void gate_judge(const struct gate_limits *limits, struct gate_check *c, double s
 
 void gate_conclude(struct gate *gate)
 {
-    bool faster = false, blind = gate->n_checks == 0, slower = false;
+    bool faster = false, blind = gate->n_checks == 0, slower = false, layout = false;
     for (size_t i = 0; i < gate->n_checks; i++) {
         const struct gate_check *c = &gate->check[i];
         slower |= c->verdict == GATE_SLOWER;
         faster |= c->verdict == GATE_FASTER;
+        layout |= c->verdict == GATE_LAYOUT;
         blind |= c->required && c->verdict == GATE_CANT_TELL;
     }
-    gate->verdict = slower ? GATE_SLOWER : blind ? GATE_CANT_TELL : faster ? GATE_FASTER : GATE_SAME;
+    gate->verdict = slower   ? GATE_SLOWER
+                    : blind  ? GATE_CANT_TELL
+                    : layout ? GATE_LAYOUT
+                    : faster ? GATE_FASTER
+                             : GATE_SAME;
 }
 
 void gate_sentence(const struct gate *gate, char *text, size_t size)
@@ -137,7 +142,7 @@ void gate_sentence(const struct gate *gate, char *text, size_t size)
     char change[32];
     for (size_t i = 0; i < gate->n_checks && at < size; i++) {
         const struct gate_check *c = &gate->check[i];
-        if (shown == SHOWN || (!c->required && c->verdict != GATE_SLOWER) ||
+        if (shown == SHOWN || (!c->required && c->verdict != GATE_SLOWER && c->verdict != GATE_FASTER) ||
             (gate->n_checks > MEASURES_MAX && c->verdict != gate->verdict))
             continue;
         at += (size_t)snprintf(text + at, size - at, "%s %s %s", shown++ ? "," : "", c->name,

@@ -171,7 +171,7 @@ const char *profile_unit(const struct profile_event *e)
 
 bool profile_is_inner(const char *event)
 {
-    return strncmp(event, "burst-", 6) == 0;
+    return strncmp(event, "burst-", 6) == 0 || strcmp(event, "instruction-mix") == 0;
 }
 
 int profile_event_index(const struct profile *p, const char *name)
@@ -184,7 +184,8 @@ int profile_event_index(const struct profile *p, const char *name)
 
 static int choose_main(struct profile *p, const char *asked, struct cs_error *err)
 {
-    static const char *const preferred[] = {"cycles", "cycles:u", "cpu-clock", "cpu-clock:u", "task-clock"};
+    static const char *const preferred[] = {"cycles",      "cycles:u",   "cpu-clock",
+                                            "cpu-clock:u", "task-clock", "instructions"};
     if (asked) {
         int i = profile_event_index(p, asked);
         if (i >= 0) {

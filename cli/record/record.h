@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recording: record, daemon.
+/* Recording: record, count, daemon.
  *
  * Files of this module:
  *   record         the subcommand record
@@ -8,6 +8,7 @@
  *   record_summary  what a recording saw, and the line while it runs
  *   record_paths   its paths
  *   record_exact   what a command used, counted and not sampled
+ *   count          the subcommand count
  *   follow_paths   joins noted register values with the interpreter
  *   daemon         the subcommand daemon
  *   daemon_status  the daemon's answer, for people and programs

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The traced threads. Each stop of one is handled to its end before the next. A thread stops at system calls, at signals, and where
+ * its translation ends. The frame of a signal has an address of ours as the program counter. Sigreturn goes back there, and
+ * what the interrupted code had in its slot is put back then. */
+#include "sampler/count/count.h"
+
+#ifdef __x86_64__
+#include "sampler/count/tally.h"
+#include "store/base/array.h"
+#include "store/base/clock.h"
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HANDLERS_MAX 64 /* that a thread is in */
+#define STEPS_MAX 100   /* signals that may come while we use a thread */
+#define OPTIONS                                                                                              \
+    (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                 \
+     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
+
+struct handler {
+    uint64_t frame;
+    char scratch[CS_COUNT_SCRATCH];
+};
+
+struct thread {
+    pid_t tid;
+    struct cs_count_space *space; /* NULL: has none yet */
+    uint64_t gs;
+    bool stopped;       /* has no space yet, and waits for its parent's event */
+    bool in_call, exec; /* exec: it has another program, and its call is about to return */
+    bool stepping;      /* into a handler */
+    uint64_t call, argument[3];
+    struct handler handler[HANDLERS_MAX];
+    unsigned n_handlers;
+};
+
+struct counting {
+    CS_ARRAY(struct thread *) threads;
+    struct cs_images *images;
+    struct cs_count_tally tally;
+    struct cs_count_summary *summary;
+    struct cs_error *err;
+    pid_t command;
+};
+
+static volatile sig_atomic_t time_is_over;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    time_is_over = 1;
+}
+
+static struct thread *thread_of(const struct counting *c, pid_t tid)
+{
+    for (size_t i = 0; i < c->threads.n; i++)
+        if (c->threads.at[i]->tid == tid)
+            return c->threads.at[i];
+    return NULL;
+}
+
+static struct thread *add_thread(struct counting *c, pid_t tid)
+{
+    struct thread *t = calloc(1, sizeof *t), **at = t ? cs_array_add(&c->threads) : NULL;
+    if (!at) {
+        free(t);
+        cs_fail(c->err, ENOMEM, "out of memory for a thread");
+        return NULL;
+    }
+    t->tid = tid;
+    return *at = t;
+}
+
+static void leave_space(struct thread *t)
+{
+    if (t->space && t->gs)
+        cs_count_slot_free(t->space, t->gs);
+    cs_count_space_close(t->space);
+    t->space = NULL;
+    t->gs = 0;
+}
+
+static void remove_thread(struct counting *c, struct thread *t)
+{
+    leave_space(t);
+    for (size_t i = 0; i < c->threads.n; i++)
+        if (c->threads.at[i] == t)
+            c->threads.at[i] = c->threads.at[--c->threads.n];
+    free(t);
+}
+
+/* A system call of ours in a stopped thread, whose registers stay as they were. */
+static int64_t call_in(void *arg, uint64_t at, long number, const uint64_t argument[6])
+{
+    const pid_t tid = *(const pid_t *)arg;
+    struct user_regs_struct was, now;
+    int status;
+    if (ptrace(PTRACE_GETREGS, tid, 0, &was) < 0)
+        return -ESRCH;
+    now = was;
+    now.rip = at;
+    now.orig_rax = UINT64_MAX;
+    now.rax = (uint64_t)number;
+    now.rdi = argument[0];
+    now.rsi = argument[1];
+    now.rdx = argument[2];
+    now.r10 = argument[3];
+    now.r8 = argument[4];
+    now.r9 = argument[5];
+    if (ptrace(PTRACE_SETREGS, tid, 0, &now) < 0)
+        return -ESRCH;
+    for (unsigned i = 0; i < STEPS_MAX; i++) {
+        if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) < 0 ||
+            !WIFSTOPPED(status))
+            return -ESRCH;
+        if (ptrace(PTRACE_GETREGS, tid, 0, &now) < 0)
+            return -ESRCH;
+        if (WSTOPSIG(status) == SIGTRAP && now.rip == at + 2)
+            break;
+        if (WSTOPSIG(status) != SIGTRAP)
+            (void)syscall(SYS_tkill, tid, WSTOPSIG(status)); /* it comes again */
+    }
+    return ptrace(PTRACE_SETREGS, tid, 0, &was) < 0 ? -ESRCH : (int64_t)now.rax;
+}
+
+static struct cs_count_caller caller_of(struct counting *c, struct thread *t)
+{
+    return (struct cs_count_caller){call_in, &t->tid, t->tid, c->images};
+}
+
+static int go_on(struct thread *t, int signal)
+{
+    return ptrace(PTRACE_SYSCALL, t->tid, 0, signal) == 0 || errno == ESRCH ? 0 : -errno;
+}
+
+/* At the program's address `pc`: there, in translated code. */
+static int enter(struct counting *c, struct thread *t, struct user_regs_struct *regs, uint64_t pc)
+{
+    const struct cs_count_caller caller = caller_of(c, t);
+    const uint64_t code = cs_count_code_of(t->space, &caller, pc, c->err);
+    if (!code)
+        return -ENOTSUP;
+    regs->rip = code;
+    return ptrace(PTRACE_SETREGS, t->tid, 0, regs) < 0 ? -ESRCH : 0;
+}
+
+/* The first instruction of a program is next. */
+static int begin_program(struct counting *c, struct thread *t)
+{
+    struct user_regs_struct regs;
+    const struct cs_count_caller caller = caller_of(c, t);
+    leave_space(t);
+    t->n_handlers = 0;
+    if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+        return -ESRCH;
+    if (regs.cs != 0x33)
+        return cs_fail(c->err, ENOTSUP, "it is a program of 32 bits");
+    t->space = cs_count_space_open(&caller, regs.rip, c->err);
+    if (!t->space)
+        return -ENOTSUP;
+    t->gs = cs_count_slot(t->space);
+    if (!t->gs)
+        return cs_fail(c->err, EFAULT, "its memory can't be written");
+    c->summary->processes++;
+    regs.gs_base = t->gs;
+    regs.orig_rax = UINT64_MAX;
+    return enter(c, t, &regs, regs.rip);
+}
+
+/* A thread or a child that has begun: its own slot, and on with it. */
+static int adopt(struct counting *c, struct thread *parent, struct thread *t)
+{
+    struct user_regs_struct regs;
+    const bool shares = syscall(SYS_kcmp, parent->tid, t->tid, KCMP_VM, 0, 0) == 0;
+    memcpy(t->handler, parent->handler, sizeof t->handler);
+    t->n_handlers = parent->n_handlers;
+    if (shares) {
+        t->space = parent->space;
+        t->space->users++;
+        t->gs = cs_count_slot(t->space);
+        if (!t->gs)
+            return cs_fail(c->err, E2BIG, "it has more than %u threads", CS_COUNT_SLOTS);
+        if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+            return 0; /* it was killed */
+        regs.gs_base = t->gs;
+        return ptrace(PTRACE_SETREGS, t->tid, 0, &regs) < 0 ? -ESRCH : 0;
+    }
+    t->space = cs_count_space_copy(parent->space, t->tid, c->err);
+    if (!t->space)
+        return -ENOTSUP;
+    t->gs = parent->gs; /* as the copy of its registers has it */
+    memset(t->space->slot_used, 0, sizeof t->space->slot_used);
+    t->space->slot_used[cs_count_slot_number(t->space, t->gs)] = true;
+    c->summary->processes++;
+    return cs_count_slot_clear(t->space, t->gs) < 0
+               ? cs_fail(c->err, EFAULT, "the memory of a child can't be written")
+               : 0;
+}
+
+/* An event of the parent. The child may have stopped already; it is waited for, so that it is adopted before it runs. */
+static int on_child(struct counting *c, struct thread *parent)
+{
+    unsigned long tid;
+    int status;
+    if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) < 0)
+        return go_on(parent, 0);
+    struct thread *t = thread_of(c, (pid_t)tid);
+    if (!t) {
+        if (waitpid((pid_t)tid, &status, __WALL) < 0 || !WIFSTOPPED(status))
+            return go_on(parent, 0); /* it was killed */
+        t = add_thread(c, (pid_t)tid);
+        if (!t)
+            return -ENOMEM;
+    }
+    t->stopped = false;
+    int rc = adopt(c, parent, t);
+    rc = rc < 0 && rc != -ESRCH ? rc : go_on(t, 0);
+    return rc < 0 ? rc : go_on(parent, 0);
+}
+
+static int on_call_entry(struct counting *c, struct thread *t)
+{
+    struct user_regs_struct regs;
+    if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+        return 0;
+    t->in_call = true;
+    t->call = regs.orig_rax;
+    t->argument[0] = regs.rdi;
+    t->argument[1] = regs.rsi;
+    t->argument[2] = regs.rdx;
+    c->summary->system_calls++;
+    switch (t->call) {
+    case SYS_rt_sigreturn:
+        while (t->n_handlers && t->handler[t->n_handlers - 1].frame < regs.rsp)
+            t->n_handlers--; /* left by a jump */
+        if (t->n_handlers && t->handler[t->n_handlers - 1].frame == regs.rsp)
+            (void)pwrite(t->space->mem, t->handler[--t->n_handlers].scratch, CS_COUNT_SCRATCH, (off_t)t->gs);
+        return 0;
+    case SYS_arch_prctl:
+        return t->argument[0] == ARCH_SET_GS ? cs_fail(c->err, ENOTSUP, "it uses the segment register GS")
+                                             : 0;
+    case SYS_execve:
+    case SYS_execveat:
+        return cs_count_tally_add(&c->tally, t->space, t->gs, c->err);
+    default:
+        return 0;
+    }
+}
+
+static int on_call_exit(struct counting *c, struct thread *t)
+{
+    struct user_regs_struct regs;
+    t->in_call = false;
+    if (t->exec) {
+        t->exec = false;
+        return begin_program(c, t);
+    }
+    const bool maps = t->call == SYS_mmap || t->call == SYS_mprotect || t->call == SYS_pkey_mprotect ||
+                      t->call == SYS_mremap;
+    if (!(maps && (t->call == SYS_mremap || t->argument[2] & PROT_EXEC)) && t->call != SYS_rt_sigreturn)
+        return 0;
+    if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+        return 0;
+    if (t->call == SYS_rt_sigreturn)
+        return cs_count_in_areas(t->space, regs.rip) ? 0 : enter(c, t, &regs, regs.rip);
+    const uint64_t start = t->call == SYS_mmap || t->call == SYS_mremap ? regs.rax : t->argument[0];
+    const uint64_t bytes = t->call == SYS_mremap ? t->argument[2] : t->argument[1];
+    return (int64_t)regs.rax < 0 && (int64_t)regs.rax > -4096 ? 0
+           : cs_count_mapped(t->space, start, bytes)
+               ? 0
+               : cs_fail(c->err, ENOTSUP, "it replaces its code as it runs");
+}
+
+/* Delivered by one step: the thread stands at the handler's first instruction then, or has no handler. */
+static int deliver(struct thread *t, int signal)
+{
+    t->stepping = true;
+    return ptrace(PTRACE_SINGLESTEP, t->tid, 0, signal) == 0 || errno == ESRCH ? 0 : -errno;
+}
+
+/* 1: the trap is the program's own. */
+static int on_trap(struct counting *c, struct thread *t)
+{
+    struct user_regs_struct regs;
+    const bool stepping = t->stepping;
+    const struct cs_count_caller caller = caller_of(c, t);
+    t->stepping = false;
+    if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+        return 0;
+    const uint64_t code = cs_count_after_trap(t->space, &caller, regs.rip - 1, t->gs, c->err);
+    if (*c->err->text)
+        return -ENOTSUP;
+    if (code) {
+        regs.rip = code;
+        return ptrace(PTRACE_SETREGS, t->tid, 0, &regs) < 0 && errno != ESRCH ? -errno : 0;
+    }
+    if (stepping && cs_count_in_areas(t->space, regs.rip))
+        return 0;
+    if (!stepping)
+        return 1;
+    if (t->n_handlers == HANDLERS_MAX)
+        memmove(t->handler, t->handler + 1, --t->n_handlers * sizeof t->handler[0]);
+    struct handler *h = &t->handler[t->n_handlers++];
+    h->frame = regs.rsp + 8; /* sigreturn comes when the handler's return address is gone */
+    if (pread(t->space->mem, h->scratch, sizeof h->scratch, (off_t)t->gs) != sizeof h->scratch)
+        return cs_fail(c->err, EFAULT, "its memory can't be read");
+    return enter(c, t, &regs, regs.rip);
+}
+
+static int on_stop(struct counting *c, struct thread *t, int status)
+{
+    const int signal = WSTOPSIG(status), event = status >> 16;
+    int rc = 0;
+    if (event == PTRACE_EVENT_EXIT) {
+        rc = t->space ? cs_count_tally_add(&c->tally, t->space, t->gs, c->err) : 0;
+        return rc < 0 ? rc : go_on(t, 0);
+    }
+    if (event == PTRACE_EVENT_EXEC) {
+        t->exec = true;
+        t->stepping = false;
+        t->in_call = true;
+        return go_on(t, 0);
+    }
+    if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
+        return on_child(c, t);
+    if (event)
+        return go_on(t, 0);
+    if (!t->space && !t->exec && signal != (SIGTRAP | 0x80))
+        return go_on(t, signal == SIGTRAP || signal == SIGSTOP ? 0 : signal); /* before the first exec */
+    if (signal == (SIGTRAP | 0x80)) {
+        if (t->space || t->exec)
+            rc = t->in_call ? on_call_exit(c, t) : on_call_entry(c, t);
+        return rc < 0 ? rc : go_on(t, 0);
+    }
+    if (signal == SIGTRAP) {
+        rc = on_trap(c, t);
+        return rc == 1 ? deliver(t, signal) : rc < 0 ? rc : go_on(t, 0);
+    }
+    if (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+        return go_on(t, 0); /* a measurement doesn't pause */
+    return deliver(t, signal);
+}
+
+static void kill_all(struct counting *c)
+{
+    int status;
+    for (size_t i = 0; i < c->threads.n; i++)
+        (void)kill(c->threads.at[i]->tid, SIGKILL);
+    for (pid_t tid; (tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;)
+        if (tid > 0 && WIFSTOPPED(status))
+            (void)ptrace(status >> 16 == PTRACE_EVENT_EXIT ? PTRACE_CONT : PTRACE_KILL, tid, 0, 0);
+}
+
+static int watch(struct counting *c, double seconds)
+{
+    int status, rc = 0;
+    while (rc >= 0) {
+        const pid_t tid = waitpid(-1, &status, __WALL);
+        if (time_is_over)
+            return cs_fail(c->err, ETIME, "counting it takes more than %.1f s", seconds);
+        if (tid < 0 && errno == EINTR)
+            continue;
+        if (tid < 0)
+            return 0;
+        struct thread *t = thread_of(c, tid);
+        if (!WIFSTOPPED(status)) {
+            if (tid == c->command)
+                c->summary->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            if (t)
+                remove_thread(c, t);
+            continue;
+        }
+        if (t && t->stopped)
+            continue;
+        if (!t) { /* the parent's event will come */
+            t = add_thread(c, tid);
+            if (!t)
+                return -ENOMEM;
+            t->stopped = true;
+            continue;
+        }
+        rc = on_stop(c, t, status);
+    }
+    if (!*c->err->text)
+        cs_fail(c->err, -rc, "tracing failed: %s", strerror(-rc));
+    return rc;
+}
+
+static _Noreturn void become(char **argv)
+{
+    if (personality(ADDR_NO_RANDOMIZE) >= 0 && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0) {
+        (void)raise(SIGSTOP);
+        execvp(argv[0], argv);
+    }
+    _exit(127);
+}
+
+int cs_count_command(char **argv, double seconds, struct cs_store *store, struct cs_count_summary *summary,
+                     struct cs_error *err)
+{
+    struct counting c = {.images = cs_images_open("/proc"), .summary = summary, .err = err};
+    const struct sigaction alarm_action = {.sa_handler = on_alarm};
+    const struct itimerval limit = {
+        .it_interval = {.tv_usec = 100000},
+        .it_value = {.tv_sec = (time_t)seconds,
+                     .tv_usec = (suseconds_t)(1e6 * (seconds - (double)(time_t)seconds))}};
+    int status, rc = 0;
+    *summary = (struct cs_count_summary){.exit_code = -1};
+    *err = (struct cs_error){0};
+    if (!c.images)
+        return cs_fail(err, ENOMEM, "out of memory for images");
+    cs_images_keep(c.images, 256);
+    c.tally = (struct cs_count_tally){.images = c.images, .summary = summary};
+    time_is_over = 0;
+    (void)sigaction(SIGALRM, &alarm_action, NULL);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+    c.command = fork();
+    if (c.command == 0)
+        become(argv);
+    if (c.command < 0)
+        rc = cs_fail(err, errno, "no process for the command: %s", strerror(errno));
+    else if (waitpid(c.command, &status, 0) < 0 || !WIFSTOPPED(status) ||
+             ptrace(PTRACE_SETOPTIONS, c.command, 0, OPTIONS) < 0)
+        rc = cs_fail(err, EPERM, "the command can't be traced");
+    else if (!add_thread(&c, c.command))
+        rc = -ENOMEM;
+    else
+        rc = go_on(c.threads.at[0], 0);
+    if (rc == 0)
+        rc = watch(&c, seconds);
+    if (rc < 0)
+        kill_all(&c);
+    (void)setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_sec = 0}}, NULL);
+    if (rc == 0 && summary->processes == 0)
+        rc = cs_fail(err, ENOENT, "%s can't be run", argv[0]);
+    if (rc == 0)
+        rc = cs_count_tally_keep(&c.tally, store, err);
+    while (c.threads.n)
+        remove_thread(&c, c.threads.at[0]);
+    cs_array_free(&c.threads);
+    cs_count_tally_fini(&c.tally);
+    cs_images_close(c.images);
+    return rc;
+}
+
+#else
+#include <errno.h>
+
+int cs_count_command(char **argv, double seconds, struct cs_store *store, struct cs_count_summary *summary,
+                     struct cs_error *err)
+{
+    (void)argv;
+    (void)seconds;
+    (void)store;
+    *summary = (struct cs_count_summary){.exit_code = -1};
+    return cs_fail(err, ENOTSUP, "instructions can be counted so on x86-64 only");
+}
+#endif
