@@ -6,7 +6,8 @@
  *   mcp           the subcommand mcp: what the client may do
  *   message       lines from the client, bounded; JSON-RPC's envelope
  *   protocol      the protocol's methods
- *   tools         the table of tools, their schemas, and from a client's arguments to ours
+ *   tools         the table of tools, and their schemas
+ *   tool_call     from a client's arguments to ours, and the result
  *   shorten       a report within its bound
  *   run_self      our own program as a child, bounded in bytes and time
  *   store_folder  paths of stores within one folder
@@ -72,6 +73,9 @@ json_t *mcp_handle(const struct mcp *mcp, const char *line, size_t n);
 /* ---- tools.c ---- */
 
 json_t *mcp_tools_list(void);
+
+/* ---- tool_call.c ---- */
+
 /* The result of a call; NULL: there is no such tool. */
 json_t *mcp_tools_call(const struct mcp *mcp, const char *name, const json_t *arguments);
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Each tool is a row: its subcommand, and its arguments with what may be in them. Schemas for the client and checks of what
+ * it sends come from the same row. */
+#ifndef CS_CLI_MCP_TOOLS_H
+#define CS_CLI_MCP_TOOLS_H
+
+#include "cli/mcp/mcp.h"
+
+#define TEXT_MAX 1000        /* bytes of an argument */
+#define COMMAND_WORDS_MAX 64 /* of a command that is recorded */
+#define LIMIT_MAX 1000
+#define ARGUMENTS_MAX 8
+
+enum kind { IS_STORE, IS_TEXT, IS_NUMBER, IS_FLAG, IS_CHOICE, IS_COMMAND, IS_LIMIT };
+
+struct argument {
+    const char *name;
+    enum kind kind;
+    const char *option; /* without dashes; NULL: an operand */
+    const char *description;
+    bool required;
+    double least, most;     /* of a number */
+    const char *choices[6]; /* ends with NULL */
+};
+
+struct tool {
+    const char *name, *description;
+    size_t rows;                                  /* of each table, where no limit is given */
+    int done;                                     /* exit codes up to here come with a report */
+    struct argument arguments[ARGUMENTS_MAX + 1]; /* ends with a NULL name */
+};
+
+/* NULL: there is none of that name. */
+const struct tool *mcp_tool(const char *name);
+bool mcp_is_record(const struct tool *tool);
+
+#endif
