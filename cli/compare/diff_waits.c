@@ -153,8 +153,8 @@ int diff_waits(const struct parsed *args, const struct diff_side side[2])
     struct cs_store_times times[2];
     struct cs_error err = {0};
     int rc = 0;
-    if (option_given(args, "total") || option_given(args, "event"))
-        return usage_error("--waits has neither events nor totals: --total and --event don't go with it");
+    if (option_given(args, "total") || option_given(args, "event") || option_given(args, "fail-above"))
+        return usage_error("--event, --total and --fail-above don't go with --waits (gate judges waits)");
     for (unsigned s = 0; rc == 0 && s < 2; s++)
         rc = add_side(&c, s, &side[s], &times[s], &err);
     if (rc == 0 && option_given(args, "before"))

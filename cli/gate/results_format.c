@@ -148,6 +148,8 @@ static int read_text(struct result_times *r, const char *path, struct cs_error *
     if (!r->text)
         return cs_fail(err, ENOMEM, "out of memory for %s", path);
     r->text[n] = '\0';
+    if (n < size)
+        return cs_fail(err, EIO, "%s can't be read to its end", path);
     if (strlen(r->text) != n)
         return cs_fail(err, EINVAL, "%s isn't text", path);
     return 0;

@@ -146,6 +146,8 @@ refused "no single times" --results means.json s1.json
 refused "none of the known tools" --results other.json s1.json
 refused "no times of single runs" --results none.json s1.json
 refused "isn't text" --results zero.json s1.json
+# Says that it has 4 KB, and ends before.
+refused "can't be read to its end" --results /sys/devices/system/cpu/online s1.json
 refused "more than 1000000 runs" --results many.json s1.json
 refused "can't be read" --results missing.json s1.json
 mkfifo pipe

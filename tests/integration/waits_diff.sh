@@ -50,5 +50,8 @@ PY
 "$CYCLESCOPE" record --no-bursts -o none -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done' >/dev/null 2>&1
 "$CYCLESCOPE" diff --waits none a >/dev/null 2>said && fail "diff of a recording without waits"
 grep -q 'none has no waits.*record --waits' said || fail "of a recording without waits: $(cat said)"
-"$CYCLESCOPE" diff --waits a b --total >/dev/null 2>&1
-[ $? = 2 ] || fail "--total went with --waits"
+for option in --total '--event cycles' '--fail-above 5'; do
+    # shellcheck disable=SC2086
+    "$CYCLESCOPE" diff --waits a b $option >/dev/null 2>&1
+    [ $? = 2 ] || fail "$option went with --waits"
+done
