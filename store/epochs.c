@@ -105,7 +105,7 @@ int cs_store_epochs(struct cs_store *store, const struct cs_store_epoch **out, s
     int rc = cs_store_directory_list(store->path, &listing, err);
     cs_store_epochs_forget(store);
     if (rc == 0 && listing.n)
-        qsort(listing.names, listing.n, sizeof *listing.names, newest_first);
+        cs_sort(listing.names, listing.n, newest_first);
     for (size_t i = 0; rc == 0 && i < listing.n; i++)
         rc = add_epoch(store, listing.names[i], err);
     cs_store_listing_fini(&listing);

@@ -254,7 +254,7 @@ int cs_store_directory_list(const char *path, struct cs_store_listing *listing, 
     if (rc < 0)
         cs_store_listing_fini(listing);
     else if (listing->n)
-        qsort(listing->names, listing->n, sizeof *listing->names, by_name);
+        cs_sort(listing->names, listing->n, by_name);
     return rc;
 }
 

@@ -63,8 +63,7 @@ static void make_room(const char *store, uint64_t more, const char *of, uint64_t
         c->bytes = (uint64_t)st.st_size;
         sum += c->bytes;
     }
-    if (copies.n)
-        qsort(copies.at, copies.n, sizeof *copies.at, oldest_first);
+    cs_sort(copies.at, copies.n, oldest_first);
     for (size_t i = 0; i < copies.n && sum > most; i++)
         if (unlinkat(dirfd(dir), copies.at[i].name, 0) == 0)
             sum -= copies.at[i].bytes;

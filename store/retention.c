@@ -13,8 +13,7 @@ size_t cs_store_retention_choose(const struct cs_store_retention *retention, int
 {
     uint64_t bytes = 0;
     size_t gone = 0;
-    if (n)
-        qsort(epochs, n, sizeof *epochs, by_last_write);
+    cs_sort(epochs, n, by_last_write);
     for (size_t i = 0; i < n; i++) {
         epochs[i].goes = false;
         bytes += epochs[i].bytes;

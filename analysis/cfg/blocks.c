@@ -63,8 +63,7 @@ int cfg_sweep(struct cfg_building *b)
         }
     }
     /* parts ascend rarely, and damaged files overlap them */
-    if (b->cfg->n_insns)
-        qsort(b->cfg->insns, b->cfg->n_insns, sizeof *b->cfg->insns, by_offset);
+    cs_sort(b->cfg->insns, b->cfg->n_insns, by_offset);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < b->cfg->n_insns; i++) {
         const struct cs_cfg_instruction *last = kept ? &b->cfg->insns[kept - 1] : NULL;

@@ -3,6 +3,7 @@
 #include "analysis/cfg/edge_profile.h"
 
 #include "store/base/bisect.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,8 +35,7 @@ static int compare_to(const void *a, const void *b, void *edges)
 static int index_it(struct cs_edge_profile *p)
 {
     size_t kept = 0;
-    if (p->n)
-        qsort(p->by_from, p->n, sizeof *p->by_from, compare);
+    cs_sort(p->by_from, p->n, compare);
     for (size_t i = 0; i < p->n; i++) {
         struct cs_seen_edge *last = kept ? &p->by_from[kept - 1] : NULL;
         if (last && compare(last, &p->by_from[i]) == 0) {

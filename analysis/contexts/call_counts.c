@@ -172,8 +172,7 @@ static double error_of(const struct pair *p)
 /* Sorted, equal pairs added up. */
 static int finish(struct counting *c, struct cs_call_counts *counts)
 {
-    if (c->pairs.n)
-        qsort(c->pairs.at, c->pairs.n, sizeof *c->pairs.at, by_ends);
+    cs_sort(c->pairs.at, c->pairs.n, by_ends);
     counts->list = calloc(c->pairs.n + 1, sizeof *counts->list);
     if (!counts->list)
         return cs_fail(c->err, ENOMEM, "out of memory for %zu calls", c->pairs.n);

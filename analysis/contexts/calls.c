@@ -239,8 +239,7 @@ int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct c
             add_functions(calls, &naming, l.labels.at[i].contexts, (uint32_t)top, wanted->keys) < 0)
             rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
     }
-    if (calls->n_keys)
-        qsort(calls->by_key, calls->n_keys, sizeof *calls->by_key, ascending);
+    cs_sort(calls->by_key, calls->n_keys, ascending);
     rc = rc < 0 ? rc : count_functions(calls, err);
     rc = rc < 0 ? rc : cs_calls_sort(calls, err);
     for (size_t i = 0; i < l.labels.n; i++)
@@ -272,10 +271,8 @@ const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, u
 
 uint32_t cs_calls_node(const struct cs_calls *calls, uint64_t key)
 {
-    const struct cs_call_key wanted = {key, 0}, *found = calls->n_keys
-                                                             ? bsearch(&wanted, calls->by_key, calls->n_keys,
-                                                                       sizeof wanted, ascending)
-                                                             : NULL;
+    const struct cs_call_key wanted = {key, 0},
+                             *found = cs_find(&wanted, calls->by_key, calls->n_keys, ascending);
     return found ? found->node : 0;
 }
 

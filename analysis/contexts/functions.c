@@ -169,7 +169,7 @@ int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const stru
         places[i - 1] = (struct place){c->image, i, c->offset};
     }
     if (rc == 0)
-        qsort(places, n - 1, sizeof *places, by_place);
+        cs_sort(places, n - 1, by_place);
     for (uint32_t i = 0; rc == 0 && i + 1 < n; i++) {
         const struct place *p = &places[i], *before = i ? &places[i - 1] : NULL;
         bool same_image = before && before->image == p->image;

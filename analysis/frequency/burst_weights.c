@@ -29,7 +29,7 @@ CS_ORDER(by_burst_number, struct burst_entry, cs_order(a->burst, b->burst))
 /* Index of the burst with that number; UINT32_MAX: none. */
 uint32_t burst_edges_index(const struct burst_edges *w, uint32_t n_bursts, uint64_t number)
 {
-    const uint64_t *found = n_bursts ? bsearch(&number, w->number, n_bursts, sizeof number, by_number) : NULL;
+    const uint64_t *found = cs_find(&number, w->number, n_bursts, by_number);
     return found ? (uint32_t)(found - w->number) : UINT32_MAX;
 }
 
@@ -50,12 +50,10 @@ static void find_groups(struct burst_weights *b, const struct cs_edge_flow *t, s
             b->group[row->burst] = hot_branch_group(edge->image, edge->from);
         }
     }
-    if (w->n_entries)
-        qsort(w->entries, w->n_entries, sizeof *w->entries, by_burst_number);
+    cs_sort(w->entries, w->n_entries, by_burst_number);
     for (uint32_t i = 0; i < b->n; i++) {
         struct burst_entry key = {.burst = w->number[i]};
-        const struct burst_entry *found =
-            w->n_entries ? bsearch(&key, w->entries, w->n_entries, sizeof key, by_burst_number) : NULL;
+        const struct burst_entry *found = cs_find(&key, w->entries, w->n_entries, by_burst_number);
         b->entry[i] = found;
         if (found)
             b->group[i] = found->group;
@@ -213,7 +211,7 @@ int64_t burst_weights_number_groups(const struct burst_weights *b, uint32_t *of_
     if (!sorted)
         return -ENOMEM;
     memcpy(sorted, b->group, b->n * sizeof *sorted);
-    qsort(sorted, b->n, sizeof *sorted, by_number);
+    cs_sort(sorted, b->n, by_number);
     for (uint32_t i = 0; i < b->n; i++)
         if (!kept || sorted[kept - 1] != sorted[i])
             sorted[kept++] = sorted[i];

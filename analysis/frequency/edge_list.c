@@ -34,7 +34,7 @@ void edge_list_merge(struct cs_edge_flow *t)
     while (ordered < t->n && compare(&t->list[ordered - 1], &t->list[ordered]) <= 0)
         ordered++;
     if (ordered < t->n)
-        qsort(t->list, t->n, sizeof *t->list, by_source);
+        cs_sort(t->list, t->n, by_source);
     for (size_t i = 0; i < t->n; i++) {
         if (kept && compare(&t->list[kept - 1], &t->list[i]) == 0) {
             t->list[kept - 1].count += t->list[i].count;
@@ -106,8 +106,7 @@ int edge_list_order_bursts(struct burst_edges *w, uint32_t *n_bursts)
         free(rows);
         return -ENOMEM;
     }
-    if (w->n_runs)
-        qsort(w->runs, w->n_runs, sizeof *w->runs, by_burst);
+    cs_sort(w->runs, w->n_runs, by_burst);
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct burst_run *run = &w->runs[i];
         if (i == 0 || run->burst != w->runs[i - 1].burst)

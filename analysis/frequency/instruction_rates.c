@@ -55,8 +55,7 @@ static void settle_first(struct timed_intervals *intervals, double *starts)
             first->ns = 0;
         }
     }
-    if (n)
-        qsort(starts, n, sizeof *starts, ascending);
+    cs_sort(starts, n, ascending);
     double start = n ? starts[n / 2] : INFINITY;
     for (size_t i = 0; i < intervals->n; i++) {
         struct timed_interval row = intervals->rows[i];
@@ -87,11 +86,11 @@ CS_ORDER(by_own_group, struct timed_interval, cs_order(a->own, b->own))
 static void drop_disturbed(struct timed_intervals *intervals, double *rates)
 {
     size_t kept = 0;
-    qsort(intervals->rows, intervals->n, sizeof *intervals->rows, by_own_group);
+    cs_sort(intervals->rows, intervals->n, by_own_group);
     for (size_t i = 0, next; i < intervals->n; i = next) {
         for (next = i; next < intervals->n && intervals->rows[next].own == intervals->rows[i].own; next++)
             rates[next - i] = intervals->rows[next].instructions / intervals->rows[next].ns;
-        qsort(rates, next - i, sizeof *rates, ascending);
+        cs_sort(rates, next - i, ascending);
         double least = CS_MODEL_DISTURBED * rates[(next - i - 1) / 2];
         for (size_t k = i; k < next; k++)
             if (intervals->rows[k].instructions >= least * intervals->rows[k].ns)
@@ -127,7 +126,7 @@ CS_ORDER(compare_group, uint64_t, cs_order(*a, *b))
 
 static struct group_kind kind_of(uint64_t group, const struct group_kind *kinds, size_t n)
 {
-    const struct group_kind *found = n ? bsearch(&group, kinds, n, sizeof *kinds, compare_group) : NULL;
+    const struct group_kind *found = cs_find(&group, kinds, n, compare_group);
     return found ? *found : (struct group_kind){.group = group};
 }
 
@@ -241,20 +240,19 @@ int group_rates(struct timed_intervals *intervals, const uint64_t *group, size_t
         goto out;
     drop_short(intervals);
     if (intervals->n) {
-        qsort(intervals->rows, intervals->n, sizeof *intervals->rows, by_burst);
+        cs_sort(intervals->rows, intervals->n, by_burst);
         settle_first(intervals, starts);
     }
     if (intervals->n) {
         drop_disturbed(intervals, starts);
-        qsort(intervals->rows, intervals->n, sizeof *intervals->rows, by_group_and_burst);
+        cs_sort(intervals->rows, intervals->n, by_group_and_burst);
         told.n = tell(intervals, kinds, find_kinds(intervals, kinds), told.rows);
-        qsort(told.rows, told.n, sizeof *told.rows, by_group_and_burst);
+        cs_sort(told.rows, told.n, by_group_and_burst);
     }
     n_groups = sum_groups(&told, sums);
     struct model m = n_groups ? model_of(sums, n_groups) : (struct model){0};
     for (size_t i = 0; i < n; i++) {
-        const struct group_sum *sum =
-            n_groups ? bsearch(&group[i], sums, n_groups, sizeof *sums, compare_group) : NULL;
+        const struct group_sum *sum = cs_find(&group[i], sums, n_groups, compare_group);
         rate[i] = n_groups ? rate_of(&m, sum, unknown) : (struct group_rate){1, unknown};
         total += rate[i].weight;
     }

@@ -33,7 +33,7 @@ static double class_estimate(double *ratio, uint32_t n, double samples, double c
 {
     if (samples < CS_MODEL_CLASS_SAMPLES_MIN || n < 2)
         return cycles > 0 ? samples / cycles : 0;
-    qsort(ratio, n, sizeof *ratio, ascending);
+    cs_sort(ratio, n, ascending);
     for (uint32_t first = 0; first < n; first++) {
         uint32_t last = first;
         double sum = 0;

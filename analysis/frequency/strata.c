@@ -32,7 +32,7 @@ int strata_open(const struct burst_entry *const *entry, uint32_t n, const struct
         items[n_items++] = (struct item){w->samples[i].offset / CS_MODEL_STRATUM_BYTES, w->samples[i].image,
                                          UINT32_MAX, w->samples[i].count};
     if (rc == 0 && n_items)
-        qsort(items, n_items, sizeof *items, by_address);
+        cs_sort(items, n_items, by_address);
     /* Stratum 0 is of bursts whose entry isn't known. */
     uint32_t stratum = 1, bursts = 0, all = 0;
     double samples = 0, total = 0;

@@ -68,7 +68,7 @@ static double middle_chase_ns(char *base, size_t steps)
     double turns[TURNS];
     for (int t = 0; t < TURNS; t++) /* another part of the cycle each */
         turns[t] = chase_ns(base + (size_t)t * (1 << 20), steps, 1);
-    qsort(turns, TURNS, sizeof turns[0], ascending);
+    cs_sort(turns, TURNS, ascending);
     return turns[TURNS / 2];
 }
 
@@ -82,7 +82,7 @@ static double typical_cycles(char *base, uint64_t bytes, uint32_t line, uint32_t
     (void)chase_ns(base, n, 1);
     for (int t = 0; t < TURNS; t++)
         turns[t] = chase_ns(base + (size_t)t * (bytes / TURNS / line * line), 500, 1);
-    qsort(turns, TURNS, sizeof turns[0], ascending);
+    cs_sort(turns, TURNS, ascending);
     return turns[TURNS / 2] * hz / 1e9;
 }
 

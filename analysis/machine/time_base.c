@@ -115,7 +115,7 @@ int cs_time_base_measure(struct cs_time_base *out, struct cs_error *err)
                        "the core's clock could not be calibrated (%.3f GHz came out): cycles can't be "
                        "distinguished from nanoseconds here",
                        core_hz / 1e9);
-    qsort(longer, CHAINS, sizeof *longer, ascending);
+    cs_sort(longer, CHAINS, ascending);
     out->core_hz = core_hz;
     out->tsc_hz = tick_hz;
     out->spread = (longer[CHAINS / 2] - longer[0]) / longer[0];

@@ -74,7 +74,7 @@ double cs_accuracy_scale(const struct cs_accuracy_points *points)
     double weight = 0, half = 0;
     if (points->n == 0)
         return 0;
-    qsort(points->list, points->n, sizeof *points->list, by_ratio);
+    cs_sort(points->list, points->n, by_ratio);
     for (size_t i = 0; i < points->n; i++)
         weight += (double)points->list[i].weight;
     for (size_t i = 0; i < points->n; i++) {

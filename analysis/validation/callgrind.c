@@ -163,8 +163,7 @@ CS_ORDER(by_ends, struct cs_truth_edge, cs_order(a->from, b->from), cs_order(a->
 static void settle(struct cs_truth *t)
 {
     size_t kept = 0;
-    if (t->n_insns)
-        qsort(t->insns, t->n_insns, sizeof *t->insns, by_offset);
+    cs_sort(t->insns, t->n_insns, by_offset);
     for (size_t i = 0; i < t->n_insns; i++)
         if (kept && t->insns[kept - 1].offset == t->insns[i].offset)
             t->insns[kept - 1].count += t->insns[i].count;
@@ -172,8 +171,7 @@ static void settle(struct cs_truth *t)
             t->insns[kept++] = t->insns[i];
     t->n_insns = kept;
     kept = 0;
-    if (t->n_edges)
-        qsort(t->edges, t->n_edges, sizeof *t->edges, by_ends);
+    cs_sort(t->edges, t->n_edges, by_ends);
     for (size_t i = 0; i < t->n_edges; i++)
         if (kept && by_ends(&t->edges[kept - 1], &t->edges[i]) == 0)
             t->edges[kept - 1].count += t->edges[i].count;
@@ -230,15 +228,13 @@ void cs_truth_close(struct cs_truth *truth)
 double cs_truth_count(const struct cs_truth *truth, uint64_t offset)
 {
     struct cs_truth_insn key = {offset, 0};
-    const struct cs_truth_insn *found =
-        truth->n_insns ? bsearch(&key, truth->insns, truth->n_insns, sizeof key, by_offset) : NULL;
+    const struct cs_truth_insn *found = cs_find(&key, truth->insns, truth->n_insns, by_offset);
     return found ? found->count : 0;
 }
 
 double cs_truth_taken(const struct cs_truth *truth, uint64_t from, uint64_t to)
 {
     struct cs_truth_edge key = {from, to, 0};
-    const struct cs_truth_edge *found =
-        truth->n_edges ? bsearch(&key, truth->edges, truth->n_edges, sizeof key, by_ends) : NULL;
+    const struct cs_truth_edge *found = cs_find(&key, truth->edges, truth->n_edges, by_ends);
     return found ? found->count : 0;
 }

@@ -293,11 +293,9 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
     cs_array_free(&b.blame);
     cs_array_free(&b.wait);
     path->texts = b.texts;
-    if (path->n)
-        qsort(path->rows, path->n, sizeof *path->rows, most_first);
+    cs_sort(path->rows, path->n, most_first);
     leave_out_whole(path);
-    if (path->n_functions)
-        qsort(path->functions, path->n_functions, sizeof *path->functions, most_in_first);
+    cs_sort(path->functions, path->n_functions, most_in_first);
     while (path->n && path->rows[path->n - 1].ns <= 0)
         path->n--;
     if (rc < 0)

@@ -174,8 +174,7 @@ static int make_lines(struct gathering *g, const struct cs_time_lines_wanted *wa
 {
     struct cs_time_lines *l = g->lines;
     uint64_t start;
-    if (g->n)
-        qsort(g->rows, g->n, sizeof *g->rows, in_order);
+    cs_sort(g->rows, g->n, in_order);
     if (find_lines(g, &start) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < l->n; i++) {
@@ -185,8 +184,7 @@ static int make_lines(struct gathering *g, const struct cs_time_lines_wanted *wa
         line->end_ns = thread->end_ns - start;
         walk(&(struct filling){l, line, start}, thread, line->n_rows);
     }
-    if (l->n)
-        qsort(l->at, l->n, sizeof *l->at, busiest_first);
+    cs_sort(l->at, l->n, busiest_first);
     l->omitted = l->n > wanted->lines ? l->n - wanted->lines : 0;
     l->n -= l->omitted;
     double whole = (double)l->whole_ns, to = wanted->to_seconds > 0 ? wanted->to_seconds * 1e9 : whole;

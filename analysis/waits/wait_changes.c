@@ -226,8 +226,7 @@ int cs_wait_changes_end(struct cs_wait_changes *c)
     }
     free(chance);
     free(discovery);
-    if (c->n)
-        qsort(c->at, c->n, sizeof *c->at, most_changed_first);
+    cs_sort(c->at, c->n, most_changed_first);
     return rc;
 }
 

@@ -533,15 +533,11 @@ int cs_wait_groups_open(struct cs_wait_groups *w, struct cs_store *store,
     if (rc == 0 && read_groups(&g) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory for the recording's waits");
     for (size_t i = 0; i < w->n; i++)
-        if (w->at[i].n_lengths)
-            qsort(w->at[i].lengths, w->at[i].n_lengths, sizeof *w->at[i].lengths, shortest_first);
+        cs_sort(w->at[i].lengths, w->at[i].n_lengths, shortest_first);
     cs_wait_refine_totals(w);
-    if (w->n)
-        qsort(w->at, w->n, sizeof *w->at, most_first);
-    if (w->n_threads)
-        qsort(w->threads, w->n_threads, sizeof *w->threads, longest_first);
-    if (w->n_totals)
-        qsort(w->totals, w->n_totals, sizeof *w->totals, most_time_first);
+    cs_sort(w->at, w->n, most_first);
+    cs_sort(w->threads, w->n_threads, longest_first);
+    cs_sort(w->totals, w->n_totals, most_time_first);
     cs_dictionary_fini(&g.keys);
     cs_dictionary_fini(&g.tally_keys);
     cs_dictionary_fini(&g.threads);

@@ -122,8 +122,7 @@ int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struc
     rc = rc == 0 ? add_running(wall, &keys, running) : rc;
     rc = rc == 0 ? add_waits(wall, &keys, waits) : rc;
     cs_dictionary_fini(&keys);
-    if (wall->n)
-        qsort(wall->rows, wall->n, sizeof *wall->rows, most_first);
+    cs_sort(wall->rows, wall->n, most_first);
     if (rc < 0)
         cs_wall_fini(wall);
     return rc;

@@ -241,7 +241,7 @@ int runs_compare(const struct runs *runs, struct comparison *c)
                          (x->ratio > 1 + c->least / 100 || x->ratio < 1 / (1 + c->least / 100));
         c->n_significant += x->significant;
     }
-    qsort(c->change, c->n, sizeof *c->change, by_change);
+    cs_sort(c->change, c->n, by_change);
     free(p);
     free(q);
     return rc;

@@ -4,6 +4,7 @@
 #include "cli/profile/ask_debuginfod.h"
 #include "cli/profile/totals.h"
 #include "store/base/array.h"
+#include "store/base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static int fold(struct runs *runs)
         if (cs_array_resize(runs->row[i].samples, runs->n_runs) < 0)
             return -ENOMEM;
     }
-    qsort(runs->row, runs->n_rows, sizeof *runs->row, compare_rows);
+    cs_sort(runs->row, runs->n_rows, compare_rows);
     size_t kept = 0;
     for (size_t i = 0; i < runs->n_rows; i++) {
         if (kept && compare_keys(&runs->row[kept - 1], &runs->row[i]) == 0) {

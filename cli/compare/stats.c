@@ -114,7 +114,7 @@ static int report(const struct parsed *args, const struct runs *runs)
         free(all);
         return failed_with("out of memory for %zu rows", runs->n_rows);
     }
-    qsort(all, n, sizeof *all, by_range);
+    cs_sort(all, n, by_range);
 
     struct output *out = output_open(args);
     output_set(out, "event", json_text(runs->event));

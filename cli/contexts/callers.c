@@ -49,7 +49,7 @@ static struct row *make_rows(const struct chains *c, uint32_t function, bool cal
     }
     free(by);
     if (rows)
-        qsort(rows, *n, sizeof *rows, greatest_first);
+        cs_sort(rows, *n, greatest_first);
     return rows;
 }
 

@@ -71,7 +71,7 @@ static int sort_names(struct tracing *t, struct cs_error *err)
         t->named[i].name = cs_observe_log_reader_name(t->names, i, &t->named[i].tag, &t->named[i].value);
         t->named[i].order = i;
     }
-    qsort(t->named, n, sizeof *t->named, by_value_and_order);
+    cs_sort(t->named, n, by_value_and_order);
     for (size_t i = 0; i < n; i++)
         if (i + 1 == n || by_value(&t->named[i], &t->named[i + 1]) != 0)
             t->named[t->n_named++] = t->named[i];

@@ -66,8 +66,7 @@ CS_ORDER(by_key, struct chain, cs_order(a->key, b->key))
 static void join_chains(struct finding *f)
 {
     size_t kept = 0;
-    if (f->chains.n)
-        qsort(f->chains.at, f->chains.n, sizeof *f->chains.at, by_key);
+    cs_sort(f->chains.at, f->chains.n, by_key);
     for (size_t i = 0; i < f->chains.n; i++)
         if (kept && f->chains.at[kept - 1].key == f->chains.at[i].key)
             f->chains.at[kept - 1].ns += f->chains.at[i].ns;
@@ -139,9 +138,7 @@ bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const
         join_chains(&f);
         for (uint32_t i = 1; i < cs_contexts_count(tree); i++) {
             const struct chain key = {.key = cs_contexts_at(tree, i)->key},
-                               *chain = f.chains.n
-                                            ? bsearch(&key, f.chains.at, f.chains.n, sizeof key, by_key)
-                                            : NULL;
+                               *chain = cs_find(&key, f.chains.at, f.chains.n, by_key);
             if (chain)
                 take_node(&f, tree, i, code, chain->ns);
         }

@@ -185,7 +185,7 @@ bool gate_estimate(const struct gate_run *run, size_t n, enum gate_scale scale, 
         out->runs[run[i].side]++;
     }
     if (sorted && pair && out->runs[0] >= RUNS_MIN && out->runs[1] >= RUNS_MIN) {
-        qsort(sorted, kept, sizeof *sorted, by_time);
+        cs_sort(sorted, kept, by_time);
         const struct moments m[2] = {moments_of(sorted, kept, 0, false), moments_of(sorted, kept, 1, false)};
         out->in_turn = pair_up(sorted, kept, pair, &machine);
         known = true;

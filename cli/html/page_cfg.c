@@ -145,7 +145,7 @@ static void choose_blocks(struct drawn *d)
     d->ran = too_large(d);
     if (d->ran && n > BLOCKS_HOT && samples && too_large(d)) {
         memcpy(samples, d->f.samples, n * sizeof *samples);
-        qsort(samples, n, sizeof *samples, descending);
+        cs_sort(samples, n, descending);
         d->least = samples[BLOCKS_HOT - 1] > 1 ? samples[BLOCKS_HOT - 1] : 1;
     }
     free(samples);

@@ -120,8 +120,7 @@ static json_t *tags_json(const struct observed *o, unsigned c)
     for (uint32_t i = 0; rows && i < tags->n_rows; i++)
         if (tags->rows[i].bins && tags->rows[i].kept)
             rows[n++] = &tags->rows[i];
-    if (n)
-        qsort(rows, n, sizeof(*rows), most_time);
+    cs_sort(rows, n, most_time);
     /* The bin that holds the end is drawn whole. Bin CS_DTE_RATE_BINS is the range's end. */
     unsigned first = cs_dte_rate_bin(axis.from), last = cs_dte_rate_bin(axis.to) + 1;
     for (unsigned i = first; i <= last; i++)

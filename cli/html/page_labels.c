@@ -80,7 +80,7 @@ static int image_cells(struct profile *p, const struct profile_image *image, con
     for (size_t i = 0; i < n_rows; i++)
         if (rows->row[i].image == image)
             places[n++] = (struct place){rows->row[i].start, rows->row[i].name, i};
-    qsort(places, n, sizeof *places, by_start);
+    cs_sort(places, n, by_start);
     c->places = places;
     c->n_places = n;
     c->last_label = NULL;

@@ -113,7 +113,7 @@ static json_t *tag_json(const struct observed *o, unsigned tag)
             cycles += (double)tags->rows[i].half_cycles / 2;
     }
     if (order)
-        qsort(order, tags->n_rows, sizeof(*order), by_cycles);
+        cs_sort(order, tags->n_rows, by_cycles);
     for (uint32_t i = 0; order && i < tags->n_rows && i < TAGS_MAX; i++) {
         const struct cs_tag_row *r = order[i];
         char name[256];

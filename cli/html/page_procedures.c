@@ -117,7 +117,7 @@ static json_t *causes_json(const struct cs_cycle_account_summary *s)
         cause_row(rows, &n, "execution", s->execution, none, none, s->total);
         cause_row(rows, &n, "frequency not known", s->unattributed, none, none, s->total);
     }
-    qsort(rows, n, sizeof *rows, by_percent);
+    cs_sort(rows, n, by_percent);
     for (unsigned i = 0; i < n; i++)
         json_array_append_new(all, rows[i]);
     return all;

@@ -238,7 +238,7 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         rows[r] = &tags->rows[r];
     if (tags->overflow)
         rows[n_rows++] = &tags->rows[CS_TAG_ROWS - 1];
-    qsort(rows, n_rows, sizeof *rows, by_cycles);
+    cs_sort(rows, n_rows, by_cycles);
     double total = 0;
     uint64_t ran = 0;
     for (size_t r = 0; r < n_rows; r++) {

@@ -51,8 +51,7 @@ static int load_names(struct observed_source *s, struct cs_error *err)
             rc = cs_fail(err, ENOMEM, "no memory for names");
     }
     at = s->names.at;
-    if (s->names.n)
-        qsort(at, s->names.n, sizeof *at, in_order);
+    cs_sort(at, s->names.n, in_order);
     for (size_t i = 0; i < s->names.n; i++)
         if (i + 1 < s->names.n && by_value(&at[i], &at[i + 1]) == 0)
             free(at[i].text);
@@ -66,8 +65,7 @@ static const char *store_name(void *arg, unsigned tag, uint64_t value)
 {
     const struct observed_source *s = arg;
     const struct observed_name key = {.tag = tag, .value = value};
-    const struct observed_name *found =
-        s->names.n ? bsearch(&key, s->names.at, s->names.n, sizeof key, by_value) : NULL;
+    const struct observed_name *found = cs_find(&key, s->names.at, s->names.n, by_value);
     return found ? found->text : NULL;
 }
 

@@ -57,7 +57,7 @@ static size_t main_values(const struct observed *o, unsigned tag, uint64_t top, 
     if (!rows)
         return 0;
     memcpy(rows, tags->rows, tags->n_rows * sizeof *rows);
-    qsort(rows, tags->n_rows, sizeof *rows, by_half_cycles);
+    cs_sort(rows, tags->n_rows, by_half_cycles);
     for (uint32_t r = 0; r < tags->n_rows && n < top; r++)
         if (rows[r].tag != CS_TAG_DESCHEDULED)
             values[n++] = rows[r].tag;

@@ -209,7 +209,7 @@ static void tell_apart(struct table *s, unsigned column, size_t shown)
     for (size_t r = 0; r < shown; r++)
         if (s->cells[r * s->n_columns + column].brief)
             cells[n++] = &s->cells[r * s->n_columns + column];
-    qsort(cells, n, sizeof *cells, by_brief);
+    cs_sort(cells, n, by_brief);
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && strcmp(cells[first]->brief, cells[end]->brief) == 0;)
             end++;

@@ -119,7 +119,7 @@ int accesses_print(struct output *out, struct cs_store *store, const char *image
         add_level(a, cs_table_string(accesses, r[CS_ACCESS_LEVEL]), r[CS_ACCESS_SAMPLES]);
     }
     if (n) {
-        qsort(rows, n, sizeof *rows, by_cycles);
+        cs_sort(rows, n, by_cycles);
         print(out, rows, n, code, top);
     }
     free(rows);

@@ -193,7 +193,7 @@ static void print_worst(struct output *out, const struct score *s)
         {.key = "reason", .head = "reason", .elastic = true, .wraps = true},
     };
     char name[512];
-    qsort(s->procedures, s->n_procedures, sizeof *s->procedures, worst_first);
+    cs_sort(s->procedures, s->n_procedures, worst_first);
     struct table *table = output_table(out, "procedures", columns, sizeof columns / sizeof *columns);
     table_limit(table, WORST_SHOWN, "--json has all");
     for (size_t i = 0; i < s->n_procedures; i++) {

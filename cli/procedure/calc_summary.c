@@ -141,8 +141,7 @@ CS_ORDER(by_place, struct worst_cause, cs_order(a->cause, b->cause), cs_order(a-
 static size_t add_up(struct worst_cause *causes, size_t n)
 {
     size_t kept = 0;
-    if (n)
-        qsort(causes, n, sizeof *causes, by_place);
+    cs_sort(causes, n, by_place);
     for (size_t i = 0; i < n; i++) {
         struct worst_cause *c = &causes[i], *sum = kept ? &causes[kept - 1] : NULL;
         c->heaviest = c->share;

@@ -86,7 +86,7 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
         return failed_with("no memory for %u edges", cfg->n_edges);
     for (uint32_t e = 0; e < cfg->n_edges; e++)
         lines[e] = (struct line){e, f->edge[e]};
-    qsort(lines, cfg->n_edges, sizeof *lines, hottest_first);
+    cs_sort(lines, cfg->n_edges, hottest_first);
     struct output *out = output_open(args);
     output_line(out, "%s in %s: %u block%s, %u edge%s, %s edge%s seen%s",
                 cs_image_demangle(cfg->procedure->name, name, sizeof name),

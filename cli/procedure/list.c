@@ -209,7 +209,7 @@ static void summarise(struct output *out, const struct listing *l)
     }
     if (!top)
         return;
-    qsort(top, n_top, sizeof *top, by_samples);
+    cs_sort(top, n_top, by_samples);
     output_line(out, "%s", "");
     output_line(out, "%s", a->in_all ? "top lines, by total %" : "top lines");
     struct table *table = output_table(out, "top_lines", l->line_columns, LINE_COLUMNS);

@@ -309,7 +309,7 @@ static int tally(const struct parsed *args, const char *epoch, struct sum_tally 
     }
     t->remedy = more_evidence(p.store);
     profile_close(&p);
-    qsort(t->hot, t->n_hot, sizeof t->hot[0], by_samples);
+    cs_sort(t->hot, t->n_hot, by_samples);
     return rc;
 }
 

@@ -30,7 +30,7 @@ static unsigned rows_of(const struct cs_cycle_account_summary *a, double ms_a,
     rows[n++] = (struct compared){"Execution", "", a->execution * ms_a, b->execution * ms_b};
     rows[n++] =
         (struct compared){"Execution count unknown", "", a->unattributed * ms_a, b->unattributed * ms_b};
-    qsort(rows, n, sizeof *rows, by_difference);
+    cs_sort(rows, n, by_difference);
     rows[n++] = (struct compared){"All that is explained", "", a->total * ms_a, b->total * ms_b};
     return n;
 }

@@ -192,8 +192,7 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
     own_line(out, code, procedure->start);
     for (unsigned i = 0; i < procedure->n_parts && rc == 0; i++)
         rc = disassemble(out, code, &procedure->parts[i], &capacity);
-    if (out->n_insns)
-        qsort(out->insn, out->n_insns, sizeof *out->insn, by_offset);
+    cs_sort(out->insn, out->n_insns, by_offset);
     struct placing placing = {.profile = profile, .a = out, .code = code, .procedure = procedure};
     if (rc == 0)
         rc = profile_points(row->image, -1, place, &placing, err);

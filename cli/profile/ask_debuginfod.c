@@ -55,7 +55,7 @@ void ask_debuginfod(const struct profile *profile)
         if (profile->images[i].image.kind == CS_IMAGE_ELF && profile->images[i].image.build_id[0])
             list[n++] =
                 (struct sought){&profile->images[i], samples_of(&profile->images[i], profile->main_event)};
-    qsort(list, n, sizeof *list, by_samples);
+    cs_sort(list, n, by_samples);
     double until = cs_monotonic_seconds() + (seconds > 0 ? fmin(seconds, SECONDS_MAX) : SECONDS);
     progress_init(&bar, "asking debuginfod", "images", n);
     for (size_t i = 0; i < n && rc >= 0; i++) {

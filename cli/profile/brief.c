@@ -131,7 +131,7 @@ static int list_brief(const struct parsed *args, const struct profile *p, const 
             list[n++] = (struct brief){&calls->functions[i], count.calls * counts->executions, ns[i]};
             of_brief += count.calls;
         }
-    qsort(list, n, sizeof *list, by_calls);
+    cs_sort(list, n, by_calls);
     exit_code = print(args, list, n, known, limit_ns, all > 0 ? 100 * of_brief / all : 0);
 out:
     free(ns);

@@ -144,7 +144,7 @@ bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
         places[i - 1] = (struct frame_place){c->image, i, c->offset, c->self && !precise};
     }
     if (places && n > 1)
-        qsort(places, n - 1, sizeof *places, by_place);
+        cs_sort(places, n - 1, by_place);
     for (uint32_t i = 0; places && i + 1 < n; i++) {
         const struct frame_place *at = &places[i];
         if (!i || at->image != open) {

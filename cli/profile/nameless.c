@@ -126,8 +126,7 @@ void nameless_explain(struct output *out, const struct profile *p, const struct 
         of->image = row->image;
         *(nameless ? &of->nameless : &of->made_up) += row->samples[p->main_event];
     }
-    if (images.n)
-        qsort(images.at, images.n, sizeof *images.at, by_samples);
+    cs_sort(images.at, images.n, by_samples);
     const bool imported = images.n && newest_is_imported(p->store);
     bool first = true;
     for (size_t i = 0; i < images.n && i < IMAGES_MAX; i++)

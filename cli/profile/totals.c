@@ -36,7 +36,7 @@ CS_ORDER(named, struct profile_row, cs_order(a->start, b->start), cs_order(a->im
 static int add_callers(const struct profile *p, struct profile_rows *rows, const struct cs_calls *calls)
 {
     size_t had = rows->n;
-    qsort(rows->row, had, sizeof *rows->row, named);
+    cs_sort(rows->row, had, named);
     for (uint32_t i = 1; i < calls->n_functions; i++) {
         const struct cs_call_function *f = &calls->functions[i];
         struct profile_row row = {.image = f->image ? profile_image_of(p, f->image->id) : NULL,

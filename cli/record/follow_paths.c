@@ -67,7 +67,7 @@ static void close_unused(struct path_follower *f)
     if (f->n_codes < CODES_FULL && f->copied < COPIED_MAX / 4 * 3)
         return;
     cs_abstract_runner_forget(f->runner);
-    qsort(f->codes, f->n_codes, sizeof *f->codes, by_use);
+    cs_sort(f->codes, f->n_codes, by_use);
     while (f->n_codes > CODES_KEPT || (f->n_codes && f->copied > COPIED_MAX / 2)) {
         f->copied -= f->codes[--f->n_codes].copied;
         cs_image_close(f->codes[f->n_codes].code);

@@ -375,7 +375,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
         rows->unknown += p->image->kind == CS_IMAGE_UNKNOWN ? p->samples : 0;
         keyed[n++] = (struct keyed){key_of(p, by), p};
     }
-    qsort(keyed, n, sizeof *keyed, by_key);
+    cs_sort(keyed, n, by_key);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || keyed[i].key != keyed[i - 1].key)
             row[n_rows++] = row_of(l, keyed[i].point, by);
@@ -387,7 +387,7 @@ int live_rows(struct live *l, enum live_by by, const struct live_only *only, str
         if (!only->words || !*only->words || strcasestr(row[i].name, only->words))
             row[kept++] = row[i];
     rows->n = kept;
-    qsort(row, kept, sizeof *row, by_samples);
+    cs_sort(row, kept, by_samples);
     return 0;
 }
 

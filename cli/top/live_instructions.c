@@ -74,7 +74,7 @@ static void place(uint64_t offset, uint64_t samples, void *arg)
     if (!insn &&
         (insn = add(c, offset)) != NULL) { /* not among the decoded ones: kept in order all the same */
         insn->samples = samples;
-        qsort(c->insns->insn, c->insns->n, sizeof *c->insns->insn, by_offset);
+        cs_sort(c->insns->insn, c->insns->n, by_offset);
         return;
     }
     if (insn)
@@ -97,8 +97,7 @@ int live_instructions(struct live *l, uint32_t number, pid_t pid, struct live_in
     if (insns->n == 0)
         snprintf(insns->trouble, sizeof insns->trouble, "%s",
                  *cs_image_trouble(code) ? cs_image_trouble(code) : "its instructions can't be read here");
-    if (insns->n)
-        qsort(insns->insn, insns->n, sizeof *insns->insn, by_offset);
+    cs_sort(insns->insn, insns->n, by_offset);
     live_points(l, number, pid, place, &c);
     if (c.failed) {
         live_insns_fini(insns);

@@ -78,12 +78,12 @@ struct cs_export_bolt_names *cs_export_bolt_names_open(const struct cs_image_cod
         return NULL;
     }
     if (names->n) {
-        qsort(names->list, names->n, sizeof *names->list, by_name);
+        cs_sort(names->list, names->n, by_name);
         for (size_t i = 0; i < names->n; i++)
             names->list[i].number = i > 0 && strcmp(names->list[i].name, names->list[i - 1].name) == 0
                                         ? names->list[i - 1].number + 1
                                         : 1;
-        qsort(names->list, names->n, sizeof *names->list, by_address);
+        cs_sort(names->list, names->n, by_address);
     }
     return names;
 }

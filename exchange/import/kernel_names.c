@@ -199,8 +199,7 @@ static int name_image(struct cs_imported_images *images, struct cs_imported_imag
     int rc = names ? gather(images, image, &a) : -ENOMEM;
     for (size_t i = 0; i < a.n; i++)
         a.at[i].addr += shift;
-    if (a.n)
-        qsort(a.at, a.n, sizeof *a.at, by_addr);
+    cs_sort(a.at, a.n, by_addr);
     if (rc == 0 && a.n && list->is_elf)
         look_up_elf(list->path, a.at, a.n);
     else if (rc == 0 && a.n)

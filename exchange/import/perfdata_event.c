@@ -89,11 +89,11 @@ CS_ORDER(by_id, struct id_entry, cs_order(a->id, b->id))
 int cs_perfdata_find_event(struct cs_perfdata *in, uint64_t id)
 {
     if (!in->ids_sorted && in->n_ids) {
-        qsort(in->ids, in->n_ids, sizeof *in->ids, by_id);
+        cs_sort(in->ids, in->n_ids, by_id);
         in->ids_sorted = true;
     }
     struct id_entry key = {.id = id};
-    const struct id_entry *found = in->n_ids ? bsearch(&key, in->ids, in->n_ids, sizeof key, by_id) : NULL;
+    const struct id_entry *found = cs_find(&key, in->ids, in->n_ids, by_id);
     return found ? (int)found->event : -1;
 }
 

@@ -79,12 +79,12 @@ static int read_points(struct cs_image_tag_points *points)
                                                       .loop = (unsigned)number(r + 20, 2),
                                                       .depth = r[22]};
     }
-    qsort(points->list, points->n, sizeof *points->list, by_region);
+    cs_sort(points->list, points->n, by_region);
     for (size_t i = 0; i < points->n; i++) {
         struct cs_image_tag_point *p = &points->list[i];
         p->region = i > 0 && same_region(p, p - 1) ? p[-1].region : p->offset;
     }
-    qsort(points->list, points->n, sizeof *points->list, by_offset);
+    cs_sort(points->list, points->n, by_offset);
     return 0;
 }
 
@@ -118,5 +118,5 @@ const struct cs_image_tag_point *cs_image_tag_points_at(const struct cs_image_ta
                                                         uint64_t offset)
 {
     const struct cs_image_tag_point key = {.offset = offset};
-    return points->n ? bsearch(&key, points->list, points->n, sizeof key, by_offset) : NULL;
+    return cs_find(&key, points->list, points->n, by_offset);
 }

@@ -41,7 +41,7 @@ static void copy_sections(int fd, char *map, size_t size, uint64_t most, Elf64_S
 {
     for (unsigned i = 0; i < n; i++)
         order[i] = &headers[i];
-    qsort(order, n, sizeof *order, by_size);
+    cs_sort(order, n, by_size);
     for (unsigned i = 0; i < n; i++) {
         Elf64_Shdr *s = order[i];
         if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL)

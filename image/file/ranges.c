@@ -30,7 +30,7 @@ void cs_image_ranges_nest(struct cs_image_ranges *ranges)
     for (uint32_t i = 1; i < ranges->n && sorted; i++)
         sorted = outer_first(&ranges->range[i - 1], &ranges->range[i]) <= 0;
     if (!sorted)
-        qsort(ranges->range, ranges->n, sizeof *ranges->range, outer_first);
+        cs_sort(ranges->range, ranges->n, outer_first);
     uint32_t open = CS_IMAGE_RANGE_NONE; /* top of the stack, which is threaded through `parent` */
     for (uint32_t i = 0; i < ranges->n; i++) {
         struct cs_image_range *r = &ranges->range[i];

@@ -57,7 +57,7 @@ CS_ORDER(by_start, struct piece, cs_order(a->start, b->start))
 static struct piece *piece_at(struct pieces *p, uint64_t start)
 {
     const struct piece wanted = {.start = start};
-    return p->list.n ? bsearch(&wanted, p->list.at, p->list.n, sizeof wanted, by_start) : NULL;
+    return cs_find(&wanted, p->list.at, p->list.n, by_start);
 }
 
 /* Calls and jumps by a 32-bit distance, wherever their bytes stand: what leads to a beginning is believed. */
@@ -94,8 +94,7 @@ static bool find_loop(const struct elf_file *file, uint64_t root, uint64_t *star
     if (!frames || elf_file_isa(file) != CS_ISA_X86_64)
         return false;
     (void)cs_image_cfi_each(file->header.e_ident, frames, n, section->header.sh_addr, keep_piece, &p);
-    if (p.list.n)
-        qsort(p.list.at, p.list.n, sizeof *p.list.at, by_start);
+    cs_sort(p.list.at, p.list.n, by_start);
     reached[0] = piece_at(&p, root);
     for (unsigned deep = 0; reached[0] && deep < CALLS_DEEP; deep++)
         for (size_t end = n_reached; first < end; first++)

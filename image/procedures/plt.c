@@ -136,7 +136,7 @@ static int read_relr(struct imports *im, const struct elf_file *file, const stru
 static const struct import *find(const struct import *list, size_t n, uint64_t offset)
 {
     struct import key = {offset, NULL};
-    return n ? bsearch(&key, list, n, sizeof *list, by_offset) : NULL;
+    return cs_find(&key, list, n, by_offset);
 }
 
 static int add_stub(struct imports *im, uint64_t offset, uint64_t slot)
@@ -240,15 +240,13 @@ int imports_init(struct imports *im, const struct elf_file *file)
         else if (s->header.sh_type == 19 /* SHT_RELR */)
             rc = read_relr(im, file, s);
     }
-    if (im->n_slots)
-        qsort(im->slots, im->n_slots, sizeof *im->slots, by_offset);
+    cs_sort(im->slots, im->n_slots, by_offset);
     if (im->n_relatives && !relatives_sorted(im))
-        qsort(im->relatives, im->n_relatives, sizeof *im->relatives, by_relative);
+        cs_sort(im->relatives, im->n_relatives, by_relative);
     for (size_t i = 0; i < file->n_sections && rc == 0; i++)
         if (strncmp(file->sections[i].name, ".plt", 4) == 0 || strcmp(file->sections[i].name, ".iplt") == 0)
             rc = read_stubs(im, file, &file->sections[i]);
-    if (im->n_stubs)
-        qsort(im->stubs, im->n_stubs, sizeof *im->stubs, by_offset);
+    cs_sort(im->stubs, im->n_stubs, by_offset);
     if (rc < 0)
         imports_fini(im);
     return rc;
@@ -273,8 +271,7 @@ const char *imports_name(const struct imports *im, uint64_t offset)
 bool imports_relative(const struct imports *im, uint64_t offset, uint64_t *value)
 {
     struct relative key = {offset, 0};
-    const struct relative *r =
-        im->n_relatives ? bsearch(&key, im->relatives, im->n_relatives, sizeof key, by_relative) : NULL;
+    const struct relative *r = cs_find(&key, im->relatives, im->n_relatives, by_relative);
     if (r)
         *value = r->value;
     return r != NULL;

@@ -136,7 +136,7 @@ static int merge_new(struct gathering *g)
     struct candidate *fresh = g->list + g->n_settled;
     size_t n_fresh = g->n - g->n_settled, a = 0, b = 0, kept = 0;
     if (!in_order(fresh, n_fresh))
-        qsort(fresh, n_fresh, sizeof *fresh, by_start);
+        cs_sort(fresh, n_fresh, by_start);
     /* The first time in place: nothing is overtaken. */
     struct candidate *merged = g->n_settled ? malloc((g->n + 1) * sizeof *merged) : g->list;
     if (!merged)

@@ -87,7 +87,7 @@ static int run_all(struct gathered *g, const struct cfi_section sections[2], con
                                         .section = &sections[i],
                                         .initial_of = UINT64_MAX};
     if (!g->sorted)
-        qsort(g->kept.at, g->kept.n, sizeof *g->kept.at, by_start);
+        cs_sort(g->kept.at, g->kept.n, by_start);
     for (size_t i = 0; i < g->kept.n; i++) {
         const struct kept *k = &g->kept.at[i];
         uint64_t start = g->base + k->start, end = start + k->size;

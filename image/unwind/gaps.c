@@ -53,7 +53,7 @@ static void find_stubs(struct unwind_gaps *gaps)
             stubs->first_end = stubs->start + 16;
         }
     }
-    qsort(gaps->stubs, gaps->n_stubs, sizeof *gaps->stubs, by_address);
+    cs_sort(gaps->stubs, gaps->n_stubs, by_address);
 }
 
 /* Pieces of code, merged to a bounded number; false when there is none. */

@@ -22,7 +22,7 @@ static void add(struct cs_observe_aliases *a, uint64_t value, const char *name)
 static void join(struct cs_observe_aliases *a)
 {
     size_t n = 0;
-    qsort(a->rows, a->n, sizeof *a->rows, by_value_and_order);
+    cs_sort(a->rows, a->n, by_value_and_order);
     for (size_t i = 0; i < a->n; i++)
         if (i + 1 == a->n || a->rows[i].value != a->rows[i + 1].value) {
             a->rows[n] = a->rows[i];
@@ -30,11 +30,11 @@ static void join(struct cs_observe_aliases *a)
             n++;
         }
     a->n = n;
-    qsort(a->rows, n, sizeof *a->rows, by_name);
+    cs_sort(a->rows, n, by_name);
     for (size_t i = 1; i < n; i++)
         if (strcmp(a->rows[i].name, a->rows[i - 1].name) == 0)
             a->rows[i].stands_for = a->rows[i - 1].stands_for;
-    qsort(a->rows, n, sizeof *a->rows, by_value);
+    cs_sort(a->rows, n, by_value);
 }
 
 int cs_observe_aliases_open(struct cs_observe_aliases *a, const struct cs_observe_log_reader *log,
@@ -88,7 +88,6 @@ void cs_observe_aliases_fini(struct cs_observe_aliases *a)
 uint64_t cs_observe_aliases_region(void *arg, uint64_t value)
 {
     const struct cs_observe_aliases *a = arg;
-    const struct cs_observe_alias key = {.value = value},
-                                  *found = a->n ? bsearch(&key, a->rows, a->n, sizeof key, by_value) : NULL;
+    const struct cs_observe_alias key = {.value = value}, *found = cs_find(&key, a->rows, a->n, by_value);
     return found ? found->stands_for : value;
 }

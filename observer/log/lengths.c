@@ -303,7 +303,7 @@ static struct cs_observe_lengths *prepare(const struct cs_sink *sink, const stru
         if (tags->rows[r].tag != CS_TAG_DESCHEDULED)
             rows[n_rows++] = &tags->rows[r];
     if (rows)
-        qsort(rows, n_rows, sizeof *rows, by_time);
+        cs_sort(rows, n_rows, by_time);
     if (!numbered) /* else each value stands once */
         values = n_rows < options->values ? n_rows : options->values;
     struct cs_observe_lengths *l = rows ? calloc(1, sizeof *l + (1 + values) * sizeof l->rows[0]) : NULL;

@@ -142,7 +142,7 @@ static int most_time(const struct cs_sink *sink, unsigned tag, struct cs_observe
         return -ENOMEM;
     for (uint32_t r = 0; r < tags->n_rows; r++)
         rows[r] = &tags->rows[r];
-    qsort(rows, tags->n_rows, sizeof *rows, by_time);
+    cs_sort(rows, tags->n_rows, by_time);
     t->n_tags = tags->n_rows < CS_TIMELINE_TAGS ? tags->n_rows : CS_TIMELINE_TAGS;
     for (unsigned i = 0; i < t->n_tags; i++)
         t->tag_values[i] = rows[i]->tag;

@@ -371,7 +371,7 @@ void cs_burst_statistics(struct cs_burst *burst, struct cs_burst_statistics *out
     memcpy(stopped, burst->stopped_us, n * sizeof *stopped);
     pthread_mutex_unlock(&burst->lock);
     if (n) {
-        qsort(stopped, n, sizeof *stopped, ascending);
+        cs_sort(stopped, n, ascending);
         out->stopped_median_us = (double)stopped[n / 2];
         out->stopped_p99_us = (double)stopped[n * 99 / 100];
     }

@@ -83,13 +83,12 @@ CS_ORDER(by_place, struct cs_chain_list, cs_order(a->cells.at, b->cells.at))
 static struct cs_chain_list *list_at(struct cs_chain_lists *l, uint32_t at)
 {
     struct cs_chain_list like = {.cells = {.at = at}};
-    return l->n ? bsearch(&like, l->lists, l->n, sizeof *l->lists, by_place) : NULL;
+    return cs_find(&like, l->lists, l->n, by_place);
 }
 
 void cs_chain_lists_sweep(struct cs_chain_lists *l, bool (*lives)(void *arg, uint32_t pid), void *arg)
 {
-    if (l->n)
-        qsort(l->lists, l->n, sizeof *l->lists, by_place);
+    cs_sort(l->lists, l->n, by_place);
     for (size_t i = 0; i < l->n; i++)
         l->lists[i].named = false;
     for (uint32_t w = 0; w < CS_CHAIN_WORDS; w++) {

@@ -171,7 +171,7 @@ CS_ORDER(by_place, struct cs_jitdump_line, cs_order(a->at, b->at), cs_order(a->o
 static void put_in_order(struct cs_jitdump_lines *lines, uint64_t size, uint32_t too_high)
 {
     size_t n = 0;
-    qsort(lines->rows, lines->n, sizeof *lines->rows, by_place);
+    cs_sort(lines->rows, lines->n, by_place);
     for (size_t i = 0; i < lines->n; i++) {
         struct cs_jitdump_line row = lines->rows[i];
         if (row.at < too_high || row.at - too_high >= size)

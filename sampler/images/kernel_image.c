@@ -135,8 +135,7 @@ static void read_symbols(struct cs_kernel *k, bool beginning)
 
 static void sort_regions(struct cs_kernel *k)
 {
-    if (k->n_regions)
-        qsort(k->regions, k->n_regions, sizeof *k->regions, by_start);
+    cs_sort(k->regions, k->n_regions, by_start);
     for (size_t i = 0; i + 1 < k->n_regions; i++)
         if (k->regions[i].end > k->regions[i + 1].start)
             k->regions[i].end = k->regions[i + 1].start;
@@ -191,8 +190,7 @@ static void want(struct cs_kernel *k, uint64_t addr)
     if (k->n_wanted == k->room_wanted) {
         /* Most are repeats: sort them out before taking more memory. */
         size_t kept = 0;
-        if (k->n_wanted)
-            qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
+        cs_sort(k->wanted, k->n_wanted, by_addr);
         for (size_t i = 0; i < k->n_wanted; i++)
             if (kept == 0 || k->wanted[kept - 1].addr != k->wanted[i].addr)
                 k->wanted[kept++] = k->wanted[i];
@@ -262,7 +260,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     int rc = 0;
     if (k->n_wanted == 0)
         return 0;
-    qsort(k->wanted, k->n_wanted, sizeof *k->wanted, by_addr);
+    cs_sort(k->wanted, k->n_wanted, by_addr);
     if (!ask_kernel(k) && !cs_kallsyms_look_up(k->symbols, k->wanted, k->n_wanted))
         return 0;
     size_t n = 0;
@@ -292,8 +290,7 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     cs_table_close(names);
     free(found);
     k->n_wanted = 0; /* after a failure they are wanted again when sampled again */
-    if (k->n_named)
-        qsort(k->named, k->n_named, sizeof *k->named, by_start);
+    cs_sort(k->named, k->n_named, by_start);
     return rc;
 }
 

@@ -200,8 +200,7 @@ int cs_sideband_drain(struct cs_sideband *s, uint64_t horizon_ns, const struct c
         }
         cs_ring_release(&s->rings[c]);
     }
-    if (s->n)
-        qsort(s->waiting, s->n, sizeof *s->waiting, by_time);
+    cs_sort(s->waiting, s->n, by_time);
     size_t done = 0;
     cs_maps_batch(events->maps, true);
     for (; done < s->n && s->waiting[done].time_ns <= horizon_ns; done++)

@@ -95,7 +95,7 @@ static struct known *find_known(const struct cs_wait_kernel *k)
         if (k->rows[i].tid && k->rows[i].since_ns)
             l->at[l->n++] = &k->rows[i];
     if (l)
-        qsort(l->at, l->n, sizeof *l->at, row_by_thread);
+        cs_sort(l->at, l->n, row_by_thread);
     return l;
 }
 
@@ -159,8 +159,7 @@ void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, ui
         return;
     }
     k->standing(k->arg, note, &s);
-    if (s.at.n)
-        qsort(s.at.at, s.at.n, sizeof *s.at.at, by_tid);
+    cs_sort(s.at.at, s.at.n, by_tid);
     for (size_t i = 0; i < s.at.n; i++)
         find_owner(&s, s.at.at[i]);
     for (size_t i = 0; i < s.at.n; i++)

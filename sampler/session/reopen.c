@@ -31,13 +31,13 @@ static int all_threads(const struct cs_maps *maps, pid_t pid, pid_t **threads)
     int n = cs_threads_below(pid, threads, 0), kept = 0;
     unsigned n_running = running ? cs_maps_running(maps, running, DESCRIPTORS_MAX) : 0;
     if (n > 0)
-        qsort(*threads, (size_t)n, sizeof **threads, by_tid);
+        cs_sort(*threads, (size_t)n, by_tid);
     for (unsigned i = 0, below = (unsigned)n; n > 0 && i < n_running && i < DESCRIPTORS_MAX; i++)
         if (!has(*threads, (int)below, running[i]))
             n = cs_threads_below(running[i], threads, n);
     free(running);
     if (n > 0)
-        qsort(*threads, (size_t)n, sizeof **threads, by_tid);
+        cs_sort(*threads, (size_t)n, by_tid);
     for (int i = 0; i < n; i++)
         if (!kept || (*threads)[kept - 1] != (*threads)[i])
             (*threads)[kept++] = (*threads)[i];

@@ -165,7 +165,7 @@ static void pay(struct stopper *s, uint64_t held_ns)
     s->held_ns[s->n_held++ % STOPS_KEPT] = held_ns;
     size_t n = s->n_held < STOPS_KEPT ? s->n_held : STOPS_KEPT;
     memcpy(sorted, s->held_ns, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
+    cs_sort(sorted, n, ascending);
     const uint64_t median = sorted[n / 2];
     __atomic_store_n(&s->segment->sample_ns, median, __ATOMIC_RELAXED);
     if (s->budget <= 0 || n < STOPS_FEW)

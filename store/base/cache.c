@@ -163,7 +163,7 @@ static void make_room(const struct cs_cache *cache)
         bytes += one->bytes = (uint64_t)st.st_size;
     }
     if (bytes > cache->bytes_max)
-        qsort(all.at, all.n, sizeof *all.at, oldest_first);
+        cs_sort(all.at, all.n, oldest_first);
     else
         bytes = 0;
     for (size_t i = 0; i < all.n; i++) {

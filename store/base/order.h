@@ -5,9 +5,11 @@
  *     CS_ORDER(most_first, struct row, cs_order(b->samples, a->samples), strcmp(a->name, b->name))
  *
  * The second defines a static function `most_first` of two elements `a` and `b`: the first comparison that isn't 0
- * decides, of five at most. */
+ * decides, of five at most. Then cs_sort(rows, n, most_first), and cs_find(&key, rows, n, most_first). */
 #ifndef CS_STORE_BASE_ORDER_H
 #define CS_STORE_BASE_ORDER_H
+
+#include <stdlib.h>
 
 /* Below 0, 0 or above 0 as x < y, x == y or x > y. Both are evaluated twice. */
 #define cs_order(x, y) (((x) > (y)) - ((x) < (y)))
@@ -23,5 +25,10 @@
         return CS_FIRST_OF_FIVE(__VA_ARGS__, 0, 0, 0, 0, 0);                                                 \
     }
 // NOLINTEND(bugprone-macro-parentheses)
+
+/* qsort and bsearch of an array that may be empty, and then NULL. */
+#define cs_sort(at, n, by) ((n) ? qsort((at), (n), sizeof *(at), (by)) : (void)0)
+#define cs_find(key, at, n, by)                                                                              \
+    ((__typeof__(&*(at)))((n) ? bsearch((key), (at), (n), sizeof *(at), (by)) : NULL))
 
 #endif
