@@ -39,9 +39,11 @@ double cs_dte_rate_bin_middle(unsigned bin)
     return (least + cs_dte_rate_bin_least(bin + 1)) / 2;
 }
 
-static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q)
+/* `*inside`: the share of the bin's own counts that lies below. */
+static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q, double *inside)
 {
     uint64_t total = 0, below = 0;
+    *inside = 0;
     assert(q >= 0 && q <= 1);
     for (unsigned i = 0; i < n; i++)
         total += counts[i];
@@ -50,20 +52,28 @@ static unsigned quantile_bin(const uint64_t *counts, unsigned n, double q)
     double wanted = q * (double)total;
     for (unsigned i = 0; i < n; i++) {
         below += counts[i];
-        if (below > 0 && (double)below >= wanted)
+        if (below > 0 && (double)below >= wanted) {
+            *inside = counts[i] ? 1 - ((double)below - wanted) / (double)counts[i] : 0;
             return i;
+        }
     }
     return n - 1;
 }
 
 double cs_dte_cycle_quantile(const uint64_t counts[CS_DTE_CYCLE_BINS], double q)
 {
-    return cs_dte_cycle_bin_middle(quantile_bin(counts, CS_DTE_CYCLE_BINS, q));
+    double inside;
+    return cs_dte_cycle_bin_middle(quantile_bin(counts, CS_DTE_CYCLE_BINS, q, &inside));
 }
 
 double cs_dte_rate_quantile(const uint64_t counts[CS_DTE_RATE_BINS], double q)
 {
-    return cs_dte_rate_bin_middle(quantile_bin(counts, CS_DTE_RATE_BINS, q));
+    double inside;
+    const unsigned bin = quantile_bin(counts, CS_DTE_RATE_BINS, q, &inside);
+    const double least = cs_dte_rate_bin_least(bin);
+    return bin == 0 || bin == CS_DTE_RATE_BINS - 1
+               ? least
+               : least + inside * (cs_dte_rate_bin_least(bin + 1) - least);
 }
 
 double cs_dte_ks_distance(const double *a, const double *b, unsigned n)

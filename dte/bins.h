@@ -51,7 +51,8 @@ double cs_dte_rate_bin_least(unsigned bin);
 double cs_dte_cycle_bin_middle(unsigned bin);
 double cs_dte_rate_bin_middle(unsigned bin);
 
-/* Value at share q (0..1) of a histogram of cycles or rates, as the middle of its bin; 0 when empty. */
+/* Value at share q (0..1) of a histogram; 0 when empty. Of cycles the middle of its bin; of rates as if those of a bin were
+ * spread evenly over it. */
 double cs_dte_cycle_quantile(const uint64_t counts[CS_DTE_CYCLE_BINS], double q);
 double cs_dte_rate_quantile(const uint64_t counts[CS_DTE_RATE_BINS], double q);
 

@@ -286,9 +286,11 @@ static void print_seen(struct output *out, const struct cs_observed *seen, const
         const double of = seen->log_of_seconds, lost = of - seen->log_seconds, late = seen->log_late_seconds;
         output_line(out, "%s sample%s of %.3f s in %s", thousands((double)seen->logged).text,
                     plural((double)seen->logged), seen->log_seconds, log);
-        if (lost > LOG_LACKS * of && lost - late < 0.0005)
+        if (of > 0 && !seen->logged)
+            output_note(out, "The log is empty: no sample was taken in the %.3f s that the program ran.", of);
+        else if (lost > LOG_LACKS * of && lost - late < 0.0005)
             output_note(out, "The log lacks the first %.3f of %.3f s. A longer run loses a smaller part.",
-                        late, of);
+                        late < lost ? late : lost, of);
         else if (lost > LOG_LACKS * of)
             output_note(out,
                         "The log lacks %.3f of %.3f s: %.3f before the first sample, the rest while the "

@@ -290,7 +290,7 @@ static double rate_edge(unsigned bin)
 }
 
 static void histogram_json(struct output *out, const struct observed *o, unsigned series, const double *bins,
-                           double n, const struct cs_dte_moments *rate)
+                           double n, const struct cs_dte_moments *rate, double median)
 {
     json_t *list = json_array(), *all = json_object();
     const double scale = series_scale(o, series);
@@ -305,6 +305,7 @@ static void histogram_json(struct output *out, const struct observed *o, unsigne
     json_object_set_new(all, "intervals", json_integer((json_int_t)n));
     json_object_set_new(all, "mean", json_real(rate->mean * scale));
     json_object_set_new(all, "deviation", json_real(cs_dte_moments_deviation(rate) * scale));
+    json_object_set_new(all, "median", n > 0 ? json_real(median * scale) : json_null());
     json_object_set_new(all, "bins", list);
     char key[16];
     snprintf(key, sizeof key, "histogram%u", series);
@@ -335,20 +336,22 @@ static void histogram_csv(struct output *out, const struct observed *o, unsigned
 
 /* The bins of a series, of one value of the first tag or of all kept intervals, and how they are distributed. */
 static struct cs_dte_moments take_bins(const struct observed *o, unsigned series, const uint64_t *value,
-                                       double bins[CS_DTE_RATE_BINS])
+                                       double bins[CS_DTE_RATE_BINS], double *median)
 {
     const struct cs_sink *s = o->sink;
     const struct cs_tag_row *row = value ? cs_tags_find(s->tags[0], *value) : &s->whole_run;
+    const uint64_t *counts = !value      ? s->rates[series]
+                             : row->bins ? &row->bins[series * CS_DTE_RATE_BINS]
+                                         : NULL;
     for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
-        bins[b] = !value      ? (double)s->rates[series][b]
-                  : row->bins ? (double)row->bins[series * CS_DTE_RATE_BINS + b]
-                              : 0;
+        bins[b] = counts ? (double)counts[b] : 0;
+    *median = counts ? cs_dte_rate_quantile(counts, 0.5) : 0;
     return cs_sink_rate(s, row, series);
 }
 
 void observed_histogram(struct output *out, const struct observed *o, unsigned series, const uint64_t *value)
 {
-    double *bins = calloc(CS_DTE_RATE_BINS, sizeof *bins), n = 0, outside;
+    double *bins = calloc(CS_DTE_RATE_BINS, sizeof *bins), n = 0, outside, median;
     if (!bins)
         return;
     char under[300] = "";
@@ -358,16 +361,18 @@ void observed_histogram(struct output *out, const struct observed *o, unsigned s
         observed_value(o, 0, *value, name, sizeof name);
         snprintf(under, sizeof under, " under %s %s", o->tags[0], name);
     }
-    struct cs_dte_moments moments = take_bins(o, series, value, bins);
+    struct cs_dte_moments moments = take_bins(o, series, value, bins, &median);
     for (unsigned b = 0; b < CS_DTE_RATE_BINS; b++)
         n += bins[b];
-    histogram_json(out, o, series, bins, n, &moments);
+    histogram_json(out, o, series, bins, n, &moments, median);
     if (output_form(out) == OUTPUT_CSV)
         histogram_csv(out, o, series, bins, n);
     output_line(out, "%s", "");
     output_line(out, "%s%s: %s interval%s, mean %s, std dev %s", series_title(o, series).text, under,
                 thousands(n).text, plural(n), figure(moments.mean * scale, 4).text,
                 figure(cs_dte_moments_deviation(&moments) * scale, 3).text);
+    if (n > 0)
+        output_line(out, "median %s", figure(median * scale, 4).text);
     struct histogram_row rows[24];
     unsigned n_rows = histogram_rows(bins, CS_DTE_RATE_BINS, rate_edge, 24, rows, &outside);
     double most = 0;

@@ -145,11 +145,6 @@ int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *l
     return rc;
 }
 
-static double middle(const struct overlay *o, unsigned bin)
-{
-    return (o->edges[bin] + o->edges[bin + 1]) / 2;
-}
-
 static double quantile(const struct overlay *o, const struct overlay_series *s, double q)
 {
     double all = 0, seen = 0;
@@ -157,7 +152,9 @@ static double quantile(const struct overlay *o, const struct overlay_series *s, 
         all += s->bins[b];
     for (unsigned b = 0; b < o->n_bins; b++)
         if ((seen += s->bins[b]) > 0 && seen >= q * all)
-            return middle(o, b);
+            return isfinite(o->edges[b + 1]) && s->bins[b] > 0
+                       ? o->edges[b + 1] - (seen - q * all) / s->bins[b] * (o->edges[b + 1] - o->edges[b])
+                       : o->edges[b];
     return 0;
 }
 
