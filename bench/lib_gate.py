@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Base and head of real programs, for gate-false, gate-time and gate-work: linked once more by bench/programs, with an object in front."""
-import json, os, resource, shlex, shutil, subprocess, sys
+import json, os, resource, shlex, shutil, subprocess, sys, tempfile
 
 TOOL, BUILD = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 PROGRAMS = "bzip2 lua5.4 mawk cmark jimtcl zstd duktape sqlite3".split()
@@ -67,6 +67,25 @@ def planted_pair(name, place, percent, size="full"):
             for side, work in (("base", base), ("head", base + more))]
 
 
+def instructions(argv):
+    """Of one run, by `count`."""
+    with tempfile.TemporaryDirectory() as store:
+        said = subprocess.run([TOOL, "count", "--json", "--store", f"{store}/s", "--", *argv], capture_output=True, stdin=subprocess.DEVNULL)
+    if said.returncode:
+        sys.exit(f"count {shlex.join(argv)}: {said.stderr.decode(errors='replace')}")
+    return json.loads(said.stdout[said.stdout.rindex(b"\n{\n") + 1 if b"\n{\n" in said.stdout else said.stdout.rindex(b"{\n"):])["instructions"]
+
+
+def planted_work_pair(name, place, percent, size="full"):
+    """The same by instructions: the head executes `percent` of the base's more."""
+    turns = 1_000_000
+    plain = instructions(command(name, link(name, f"{place}/plain", PLANTED, "-DTURNS=0"), size))
+    each = round((instructions(command(name, link(name, f"{place}/much", PLANTED, f"-DTURNS={turns}"), size)) - plain) / turns)
+    base, more = plain * 0.2, plain * 1.2 * percent / 100
+    return [command(name, link(name, f"{place}/{side}", PLANTED, f"-DTURNS={round(work / each)}"), size)
+            for side, work in (("base", base), ("head", base + more))]
+
+
 def gate(*arguments):
     """(exit code, JSON)"""
     said = subprocess.run([TOOL, "gate", "--json", *arguments], capture_output=True, text=True)
@@ -75,17 +94,17 @@ def gate(*arguments):
     return said.returncode, json.loads(said.stdout)
 
 
-def planted(percent, seconds, n, trials, size, place):
+def planted(percent, seconds, n, trials, size, place, pair=planted_pair):
     """Rows of what gate said about planted changes: slower at all, slower by work, function right, line right."""
     rows = []
     for name in programs(n):
         for trial in range(trials):
-            base, head = planted_pair(name, f"{place}/{name}.{trial}", percent, size)
+            base, head = pair(name, f"{place}/{name}.{trial}", percent, size)
             code, said = gate("--for", f"{seconds}s", "--base-command", shlex.join(base), "--", *head)
             check = {c["check"]: c for c in said["checks"]}
             first = said["guilty"][0] if said["guilty"] else {}
             rows.append({"program": name, "slower": code == 1, "work": check["work"]["verdict"], "pace": check["pace"]["verdict"],
-                         "waits": check["waits"]["verdict"], "change": check["pace"]["change_percent"],
+                         "waits": check["waits"]["verdict"], "change": check["pace"]["change_percent"], "work_change": check["work"]["change_percent"],
                          "would_see": check["pace"]["visible_percent"], "pairs": check["pace"]["runs_base"],
                          "function": first.get("function") == "planted_work",
                          "line": (first.get("line") or "").rsplit(":", 1)[-1] in ("5", "6")})

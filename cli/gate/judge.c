@@ -13,6 +13,7 @@
 #define SYSTEM_CALL_NS 100.0
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
+#define LAYOUT_MAX 0.15 /* what is more is a loss, whoever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
 static double seconds_a_pair(const struct gate_evidence *e)
@@ -196,7 +197,7 @@ static struct gate_check *find_check(const struct gate *gate, const char *name)
 }
 
 /* The pace changed, and all else that could be the program's doing didn't. */
-static void tell_layout(const struct gate *gate, const struct gate_counted *counted)
+static void tell_layout(struct gate *gate, const struct gate_counted *counted)
 {
     struct gate_check *pace = find_check(gate, "pace");
     static const char *const others[] = {"work", "page faults", "system calls"};
@@ -208,16 +209,22 @@ static void tell_layout(const struct gate *gate, const struct gate_counted *coun
         if (c && c->verdict != GATE_SAME)
             return;
     }
+    if (!pace->known || fabs(pace->estimate.change) > LAYOUT_MAX) {
+        gate_note(gate,
+                  "%.2f %% of the instructions are in functions that ran exactly the same ones as often. "
+                  "The cause is the memory, or where code or data lie.",
+                  100 - counted->differing_percent);
+        return;
+    }
     char change[32];
     pace->verdict = GATE_LAYOUT;
     snprintf(pace->sentence, sizeof pace->sentence,
              "%s, but %.2f %% of the instructions are in functions that ran exactly the same ones as often: "
              "where code or data lie made the difference",
-             pace->known ? gate_percent(pace->estimate.change, change) : "it changed",
-             100 - counted->differing_percent);
+             gate_percent(pace->estimate.change, change), 100 - counted->differing_percent);
 }
 
-static void say_machine(struct gate *gate, const struct gate_evidence *e)
+static void say_machine(struct gate *gate, const struct gate_evidence *e, const struct gate_counted *counted)
 {
     const struct gate_check *pace = find_check(gate, "pace"), *work = find_check(gate, "work");
     char change[32];
@@ -231,7 +238,7 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e)
         gate_note(gate,
                   "All functions together changed by %s; of single functions' growth that is taken out.",
                   gate_percent(e->comparison.common_factor - 1, change));
-    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER)
+    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER && !counted->same_work)
         gate_note(
             gate,
             "Time changed and work did not: the cause is the memory, other instructions, or where code and "
@@ -255,7 +262,7 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         rc = gate_guilty_counted(gate, &counted, err);
     if (rc == 0) {
         tell_layout(gate, &counted);
-        say_machine(gate, &e);
+        say_machine(gate, &e, &counted);
     }
     gate_counted_close(&counted);
     gate_evidence_close(&e);

@@ -23,7 +23,9 @@
 #define WARM_UP "warm-up.store"
 #define COUNT_LOG "count.log"
 #define COUNTED_EACH 2
-#define SHARE_OF_A_COUNT 8.0 /* of the time; counting all takes half of it at most */
+/* A counted run may take a quarter of the time, and that long in any case: a busy machine is slow. */
+#define SHARE_OF_A_COUNT 4.0
+#define COUNT_SECONDS_MIN 10.0
 
 /* In the child. */
 static _Noreturn void become(char **argv, const char *log, bool output)
@@ -121,7 +123,7 @@ static int count_run(const struct gate_turns *t, unsigned side, char *reason, si
     int status = 0;
     gate_counted_store(t->store[side], store);
     snprintf(log, sizeof log, "%s/" COUNT_LOG, t->folder);
-    snprintf(limit, sizeof limit, "%.3f", t->seconds / SHARE_OF_A_COUNT);
+    snprintf(limit, sizeof limit, "%.3f", fmax(t->seconds / SHARE_OF_A_COUNT, COUNT_SECONDS_MIN));
     while (command[words])
         words++;
     const char *const ours[] = {"cyclescope", "count", "--store", store, "--seconds", limit, "--"};

@@ -4,23 +4,9 @@
 #include "sampler/count/block.h"
 
 #ifdef __x86_64__
-#include <Zydis/Zydis.h>
 #include <string.h>
 
-#define STATUS                                                                                               \
-    (ZyanU32)(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | \
-              ZYDIS_CPUFLAG_OF)
-/* Constants that may be addresses of a program that isn't position-independent. */
-#define ADDRESS_MIN 0x400000
-#define ADDRESS_MAX 0x8000000
 enum { RAX, RCX, RDX, RSP = 4 };
-
-struct decoded {
-    ZydisDecodedInstruction insn;
-    ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
-    const uint8_t *bytes;
-    uint64_t pc;
-};
 
 struct emitter {
     struct cs_count_translation *out;
@@ -58,52 +44,6 @@ static void slot(struct emitter *e, unsigned opcode, unsigned reg, unsigned at)
     word32(e, at);
 }
 
-static bool changes_always(const struct decoded *d)
-{
-    switch (d->insn.mnemonic) {
-    case ZYDIS_MNEMONIC_SHL: /* by zero: not */
-    case ZYDIS_MNEMONIC_SHR:
-    case ZYDIS_MNEMONIC_SAR:
-    case ZYDIS_MNEMONIC_SHLD:
-    case ZYDIS_MNEMONIC_SHRD:
-    case ZYDIS_MNEMONIC_ROL:
-    case ZYDIS_MNEMONIC_ROR:
-    case ZYDIS_MNEMONIC_RCL:
-    case ZYDIS_MNEMONIC_RCR:
-        return false;
-    default:
-        return !(d->insn.attributes &
-                 (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE));
-    }
-}
-
-static bool reads_flags(const struct decoded *d)
-{
-    switch (d->insn.mnemonic) {
-    case ZYDIS_MNEMONIC_PUSHF:
-    case ZYDIS_MNEMONIC_PUSHFD:
-    case ZYDIS_MNEMONIC_PUSHFQ:
-    case ZYDIS_MNEMONIC_LAHF:
-    case ZYDIS_MNEMONIC_SYSCALL:
-        return true;
-    default:
-        return d->insn.cpu_flags && (d->insn.cpu_flags->tested & STATUS);
-    }
-}
-
-static bool flags_are_dead(const struct decoded *d, unsigned n)
-{
-    ZydisAccessedFlagsMask written = 0;
-    for (unsigned i = 0; i < n && !reads_flags(&d[i]); i++) {
-        const ZydisAccessedFlags *f = d[i].insn.cpu_flags;
-        if (f && changes_always(&d[i]))
-            written |= f->modified | f->set_0 | f->set_1 | f->undefined;
-        if ((written & STATUS) == STATUS)
-            return true;
-    }
-    return false;
-}
-
 static void write_counter(struct emitter *e, uint32_t counter, bool flags_dead)
 {
     const unsigned at = CS_COUNT_COUNTERS + 8 * counter;
@@ -125,117 +65,12 @@ static void write_counter(struct emitter *e, uint32_t counter, bool flags_dead)
     slot(e, 0x8b, RAX, CS_COUNT_RAX);
 }
 
-/* Why it can't be translated; NULL: it can. */
-static const char *refusal(const struct decoded *d)
-{
-    switch (d->insn.mnemonic) {
-    case ZYDIS_MNEMONIC_XBEGIN:
-        return "it uses transactional memory (XBEGIN)";
-    case ZYDIS_MNEMONIC_SYSENTER:
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_INT:
-        return "it enters the kernel in an unusual way";
-    case ZYDIS_MNEMONIC_WRGSBASE:
-    case ZYDIS_MNEMONIC_RDGSBASE:
-    case ZYDIS_MNEMONIC_SWAPGS:
-    case ZYDIS_MNEMONIC_LGS:
-        return "it uses the segment register GS";
-    default:
-        break;
-    }
-    if (d->insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-        return "it jumps to another segment";
-    if ((d->insn.meta.category == ZYDIS_CATEGORY_CALL || d->insn.meta.category == ZYDIS_CATEGORY_RET) &&
-        d->insn.operand_width == 16)
-        return "it has a branch of 16 bits";
-    for (unsigned i = 0; i < d->insn.operand_count; i++) {
-        const ZydisDecodedOperand *o = &d->operand[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.segment == ZYDIS_REGISTER_GS)
-            return "it uses the segment register GS";
-        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->reg.value == ZYDIS_REGISTER_GS)
-            return "it uses the segment register GS";
-        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_EIP)
-            return "it has addresses of 32 bits";
-    }
-    return NULL;
-}
-
-static bool is_relative_branch(const struct decoded *d)
-{
-    return d->operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d->operand[0].imm.is_relative;
-}
-
-/* How it ends a block; CS_COUNT_NEXT: it doesn't. */
-static enum cs_count_end end_of(const struct decoded *d)
-{
-    switch (d->insn.meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-        return CS_COUNT_BRANCH;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-        return d->insn.mnemonic == ZYDIS_MNEMONIC_JMP ? CS_COUNT_JUMP : CS_COUNT_NEXT;
-    case ZYDIS_CATEGORY_CALL:
-        return d->insn.mnemonic == ZYDIS_MNEMONIC_CALL ? CS_COUNT_CALL : CS_COUNT_NEXT;
-    case ZYDIS_CATEGORY_RET:
-        return CS_COUNT_RETURN;
-    default:
-        return CS_COUNT_NEXT;
-    }
-}
-
-/* Nothing is behind it that is sure to be code. */
-static bool stops(const struct decoded *d)
-{
-    switch (d->insn.mnemonic) {
-    case ZYDIS_MNEMONIC_SYSCALL:
-    case ZYDIS_MNEMONIC_UD0:
-    case ZYDIS_MNEMONIC_UD1:
-    case ZYDIS_MNEMONIC_UD2:
-    case ZYDIS_MNEMONIC_HLT:
-    case ZYDIS_MNEMONIC_INT3:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_relative_memory(const struct decoded *d)
-{
-    for (unsigned i = 0; i < d->insn.operand_count; i++)
-        if (d->operand[i].type == ZYDIS_OPERAND_TYPE_MEMORY && d->operand[i].mem.base == ZYDIS_REGISTER_RIP)
-            return true;
-    return false;
-}
-
-static bool may_be_address(int64_t value)
-{
-    return value >= ADDRESS_MIN && value < ADDRESS_MAX;
-}
-
-/* Of its bytes but for those that say where something lies. */
-static uint16_t mix_of(const struct decoded *d)
-{
-    const ZydisDecodedInstruction *z = &d->insn;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (unsigned i = 0; i < z->length; i++) {
-        bool address = z->raw.disp.size == 32 && i >= z->raw.disp.offset && i < z->raw.disp.offset + 4U &&
-                       (is_relative_memory(d) || may_be_address(z->raw.disp.value));
-        for (unsigned k = 0; k < 2; k++)
-            address |= z->raw.imm[k].size && i >= z->raw.imm[k].offset &&
-                       i < z->raw.imm[k].offset + z->raw.imm[k].size / 8U &&
-                       (z->raw.imm[k].is_relative || may_be_address(z->raw.imm[k].value.s));
-        hash = (hash ^ (address ? 0U : d->bytes[i])) * UINT64_C(0x100000001b3);
-    }
-    return (uint16_t)(hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48);
-}
-
-static void copy(struct emitter *e, const struct decoded *d)
+static void copy(struct emitter *e, const struct cs_count_decoded *d)
 {
     const unsigned from = e->out->n_code;
     memcpy(e->out->code + from, d->bytes, d->insn.length);
     e->out->n_code += d->insn.length;
-    if (!is_relative_memory(d))
+    if (!cs_count_is_relative_memory(d))
         return;
     const uint64_t place = d->pc + d->insn.length + (uint64_t)d->insn.raw.disp.value;
     const int64_t distance = (int64_t)(place - (e->at + e->out->n_code));
@@ -295,7 +130,7 @@ static unsigned number_of(ZydisRegister reg)
 }
 
 /* mov rax, operand */
-static void load_target(struct emitter *e, const struct decoded *d)
+static void load_target(struct emitter *e, const struct cs_count_decoded *d)
 {
     const ZydisDecodedOperand *o = &d->operand[0];
     if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
@@ -339,11 +174,11 @@ static void save_three(struct emitter *e)
     slot(e, 0x89, RDX, CS_COUNT_RDX);
 }
 
-static void write_end(struct emitter *e, const struct decoded *d, uint64_t lookup)
+static void write_end(struct emitter *e, const struct cs_count_decoded *d, uint64_t lookup)
 {
     const uint64_t next = d->pc + d->insn.length,
-                   target = is_relative_branch(d) ? next + (uint64_t)d->operand[0].imm.value.s : 0;
-    switch (end_of(d)) {
+                   target = cs_count_is_relative_branch(d) ? next + (uint64_t)d->operand[0].imm.value.s : 0;
+    switch (cs_count_end_of(d)) {
     case CS_COUNT_BRANCH:
         if (d->insn.mnemonic == ZYDIS_MNEMONIC_JRCXZ || d->insn.mnemonic == ZYDIS_MNEMONIC_JECXZ ||
             d->insn.mnemonic == ZYDIS_MNEMONIC_LOOP || d->insn.mnemonic == ZYDIS_MNEMONIC_LOOPE ||
@@ -362,15 +197,15 @@ static void write_end(struct emitter *e, const struct decoded *d, uint64_t looku
         break;
     case CS_COUNT_JUMP:
     case CS_COUNT_CALL:
-        if (is_relative_branch(d)) {
-            if (end_of(d) == CS_COUNT_CALL)
+        if (cs_count_is_relative_branch(d)) {
+            if (cs_count_end_of(d) == CS_COUNT_CALL)
                 push_return(e, next);
             leave(e, 0, target);
             break;
         }
         save_three(e);
         load_target(e, d);
-        if (end_of(d) == CS_COUNT_CALL)
+        if (cs_count_end_of(d) == CS_COUNT_CALL)
             push_return(e, next);
         look_up(e, lookup);
         break;
@@ -396,7 +231,7 @@ static void write_end(struct emitter *e, const struct decoded *d, uint64_t looku
 void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at, uint32_t counter,
                         uint64_t lookup, struct cs_count_translation *out)
 {
-    static struct decoded d[CS_COUNT_INSTRUCTIONS_MAX];
+    static struct cs_count_decoded d[CS_COUNT_INSTRUCTIONS_MAX];
     struct emitter e = {.out = out, .at = at};
     ZydisDecoder decoder;
     unsigned count = 0;
@@ -406,14 +241,14 @@ void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at
     out->refused = NULL;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     while (count < CS_COUNT_INSTRUCTIONS_MAX) {
-        struct decoded *one = &d[count];
+        struct cs_count_decoded *one = &d[count];
         const char *refused = NULL;
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes + from, n - from, &one->insn, one->operand)))
             refused = "an instruction isn't known, or its memory can't be read";
         one->bytes = bytes + from;
         one->pc = pc + from;
         if (!refused)
-            refused = refusal(one);
+            refused = cs_count_refusal(one);
         if (refused && count == 0) {
             out->refused = refused;
             return;
@@ -422,18 +257,18 @@ void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at
             break;
         from += one->insn.length;
         count++;
-        if (end_of(one) != CS_COUNT_NEXT || stops(one))
+        if (cs_count_end_of(one) != CS_COUNT_NEXT || cs_count_stops(one))
             break;
     }
-    write_counter(&e, counter, flags_are_dead(d, count));
-    const bool ends = end_of(&d[count - 1]) != CS_COUNT_NEXT;
+    write_counter(&e, counter, cs_count_flags_are_dead(d, count));
+    const bool ends = cs_count_end_of(&d[count - 1]) != CS_COUNT_NEXT;
     for (unsigned i = 0; i < count; i++) {
-        out->insn[i] = (struct cs_count_insn){d[i].insn.length, mix_of(&d[i])};
+        out->insn[i] = (struct cs_count_insn){d[i].insn.length, cs_count_mix_of(&d[i])};
         if (i + 1 < count || !ends)
             copy(&e, &d[i]);
     }
     out->n_insns = count;
-    out->end = end_of(&d[count - 1]);
+    out->end = cs_count_end_of(&d[count - 1]);
     if (ends)
         write_end(&e, &d[count - 1], lookup);
     else

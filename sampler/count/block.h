@@ -3,6 +3,8 @@
 #ifndef CS_SAMPLER_COUNT_BLOCK_H
 #define CS_SAMPLER_COUNT_BLOCK_H
 
+#include "sampler/count/insn.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +24,6 @@ enum {
     CS_COUNT_TABLES = 64,  /* 256 addresses of tables of translations */
     CS_COUNT_COUNTERS = 4096
 };
-
-enum cs_count_end { CS_COUNT_NEXT, CS_COUNT_BRANCH, CS_COUNT_JUMP, CS_COUNT_CALL, CS_COUNT_RETURN };
 
 /* A place where a translation is left for a block by address. First it traps; then `link` (four bytes, aligned) is made to
  * point to the block's translation, or to `far`, which jumps to the address in the eight bytes at far + 6. */

@@ -5,7 +5,7 @@
 #include "sampler/count/count.h"
 
 #ifdef __x86_64__
-#include "sampler/count/tally.h"
+#include "sampler/count/threads.h"
 #include "store/base/array.h"
 #include "store/base/clock.h"
 
@@ -26,37 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HANDLERS_MAX 64 /* that a thread is in */
-#define STEPS_MAX 100   /* signals that may come while we use a thread */
 #define OPTIONS                                                                                              \
     (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                 \
      PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
-
-struct handler {
-    uint64_t frame;
-    char scratch[CS_COUNT_SCRATCH];
-};
-
-struct thread {
-    pid_t tid;
-    struct cs_count_space *space; /* NULL: has none yet */
-    uint64_t gs;
-    bool stopped;       /* has no space yet, and waits for its parent's event */
-    bool in_call, exec; /* exec: it has another program, and its call is about to return */
-    bool stepping;      /* into a handler */
-    uint64_t call, argument[3];
-    struct handler handler[HANDLERS_MAX];
-    unsigned n_handlers;
-};
-
-struct counting {
-    CS_ARRAY(struct thread *) threads;
-    struct cs_images *images;
-    struct cs_count_tally tally;
-    struct cs_count_summary *summary;
-    struct cs_error *err;
-    pid_t command;
-};
 
 static volatile sig_atomic_t time_is_over;
 
@@ -66,90 +38,13 @@ static void on_alarm(int number)
     time_is_over = 1;
 }
 
-static struct thread *thread_of(const struct counting *c, pid_t tid)
+static struct cs_count_caller caller_of(struct cs_counting *c, struct cs_count_thread *t)
 {
-    for (size_t i = 0; i < c->threads.n; i++)
-        if (c->threads.at[i]->tid == tid)
-            return c->threads.at[i];
-    return NULL;
-}
-
-static struct thread *add_thread(struct counting *c, pid_t tid)
-{
-    struct thread *t = calloc(1, sizeof *t), **at = t ? cs_array_add(&c->threads) : NULL;
-    if (!at) {
-        free(t);
-        cs_fail(c->err, ENOMEM, "out of memory for a thread");
-        return NULL;
-    }
-    t->tid = tid;
-    return *at = t;
-}
-
-static void leave_space(struct thread *t)
-{
-    if (t->space && t->gs)
-        cs_count_slot_free(t->space, t->gs);
-    cs_count_space_close(t->space);
-    t->space = NULL;
-    t->gs = 0;
-}
-
-static void remove_thread(struct counting *c, struct thread *t)
-{
-    leave_space(t);
-    for (size_t i = 0; i < c->threads.n; i++)
-        if (c->threads.at[i] == t)
-            c->threads.at[i] = c->threads.at[--c->threads.n];
-    free(t);
-}
-
-/* A system call of ours in a stopped thread, whose registers stay as they were. */
-static int64_t call_in(void *arg, uint64_t at, long number, const uint64_t argument[6])
-{
-    const pid_t tid = *(const pid_t *)arg;
-    struct user_regs_struct was, now;
-    int status;
-    if (ptrace(PTRACE_GETREGS, tid, 0, &was) < 0)
-        return -ESRCH;
-    now = was;
-    now.rip = at;
-    now.orig_rax = UINT64_MAX;
-    now.rax = (uint64_t)number;
-    now.rdi = argument[0];
-    now.rsi = argument[1];
-    now.rdx = argument[2];
-    now.r10 = argument[3];
-    now.r8 = argument[4];
-    now.r9 = argument[5];
-    if (ptrace(PTRACE_SETREGS, tid, 0, &now) < 0)
-        return -ESRCH;
-    for (unsigned i = 0; i < STEPS_MAX; i++) {
-        if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) < 0 ||
-            !WIFSTOPPED(status))
-            return -ESRCH;
-        if (ptrace(PTRACE_GETREGS, tid, 0, &now) < 0)
-            return -ESRCH;
-        if (WSTOPSIG(status) == SIGTRAP && now.rip == at + 2)
-            break;
-        if (WSTOPSIG(status) != SIGTRAP)
-            (void)syscall(SYS_tkill, tid, WSTOPSIG(status)); /* it comes again */
-    }
-    return ptrace(PTRACE_SETREGS, tid, 0, &was) < 0 ? -ESRCH : (int64_t)now.rax;
-}
-
-static struct cs_count_caller caller_of(struct counting *c, struct thread *t)
-{
-    return (struct cs_count_caller){call_in, &t->tid, t->tid, c->images};
-}
-
-static int go_on(struct thread *t, int signal)
-{
-    return ptrace(PTRACE_SYSCALL, t->tid, 0, signal) == 0 || errno == ESRCH ? 0 : -errno;
+    return (struct cs_count_caller){cs_count_call_in, &t->tid, t->tid, c->images};
 }
 
 /* At the program's address `pc`: there, in translated code. */
-static int enter(struct counting *c, struct thread *t, struct user_regs_struct *regs, uint64_t pc)
+static int enter(struct cs_counting *c, struct cs_count_thread *t, struct user_regs_struct *regs, uint64_t pc)
 {
     const struct cs_count_caller caller = caller_of(c, t);
     const uint64_t code = cs_count_code_of(t->space, &caller, pc, c->err);
@@ -160,11 +55,11 @@ static int enter(struct counting *c, struct thread *t, struct user_regs_struct *
 }
 
 /* The first instruction of a program is next. */
-static int begin_program(struct counting *c, struct thread *t)
+static int begin_program(struct cs_counting *c, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
     const struct cs_count_caller caller = caller_of(c, t);
-    leave_space(t);
+    cs_count_thread_leave_space(t);
     t->n_handlers = 0;
     if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
         return -ESRCH;
@@ -183,7 +78,7 @@ static int begin_program(struct counting *c, struct thread *t)
 }
 
 /* A thread or a child that has begun: its own slot, and on with it. */
-static int adopt(struct counting *c, struct thread *parent, struct thread *t)
+static int adopt(struct cs_counting *c, struct cs_count_thread *parent, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
     const bool shares = syscall(SYS_kcmp, parent->tid, t->tid, KCMP_VM, 0, 0) == 0;
@@ -213,27 +108,27 @@ static int adopt(struct counting *c, struct thread *parent, struct thread *t)
 }
 
 /* An event of the parent. The child may have stopped already; it is waited for, so that it is adopted before it runs. */
-static int on_child(struct counting *c, struct thread *parent)
+static int on_child(struct cs_counting *c, struct cs_count_thread *parent)
 {
     unsigned long tid;
     int status;
     if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) < 0)
-        return go_on(parent, 0);
-    struct thread *t = thread_of(c, (pid_t)tid);
+        return cs_count_go_on(parent, 0);
+    struct cs_count_thread *t = cs_count_thread(c, (pid_t)tid);
     if (!t) {
         if (waitpid((pid_t)tid, &status, __WALL) < 0 || !WIFSTOPPED(status))
-            return go_on(parent, 0); /* it was killed */
-        t = add_thread(c, (pid_t)tid);
+            return cs_count_go_on(parent, 0); /* it was killed */
+        t = cs_count_thread_add(c, (pid_t)tid);
         if (!t)
             return -ENOMEM;
     }
     t->stopped = false;
     int rc = adopt(c, parent, t);
-    rc = rc < 0 && rc != -ESRCH ? rc : go_on(t, 0);
-    return rc < 0 ? rc : go_on(parent, 0);
+    rc = rc < 0 && rc != -ESRCH ? rc : cs_count_go_on(t, 0);
+    return rc < 0 ? rc : cs_count_go_on(parent, 0);
 }
 
-static int on_call_entry(struct counting *c, struct thread *t)
+static int on_call_entry(struct cs_counting *c, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
     if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
@@ -262,7 +157,7 @@ static int on_call_entry(struct counting *c, struct thread *t)
     }
 }
 
-static int on_call_exit(struct counting *c, struct thread *t)
+static int on_call_exit(struct cs_counting *c, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
     t->in_call = false;
@@ -287,14 +182,14 @@ static int on_call_exit(struct counting *c, struct thread *t)
 }
 
 /* Delivered by one step: the thread stands at the handler's first instruction then, or has no handler. */
-static int deliver(struct thread *t, int signal)
+static int deliver(struct cs_count_thread *t, int signal)
 {
     t->stepping = true;
     return ptrace(PTRACE_SINGLESTEP, t->tid, 0, signal) == 0 || errno == ESRCH ? 0 : -errno;
 }
 
 /* 1: the trap is the program's own. */
-static int on_trap(struct counting *c, struct thread *t)
+static int on_trap(struct cs_counting *c, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
     const bool stepping = t->stepping;
@@ -313,50 +208,51 @@ static int on_trap(struct counting *c, struct thread *t)
         return 0;
     if (!stepping)
         return 1;
-    if (t->n_handlers == HANDLERS_MAX)
+    if (t->n_handlers == CS_COUNT_HANDLERS_MAX)
         memmove(t->handler, t->handler + 1, --t->n_handlers * sizeof t->handler[0]);
-    struct handler *h = &t->handler[t->n_handlers++];
+    struct cs_count_handler *h = &t->handler[t->n_handlers++];
     h->frame = regs.rsp + 8; /* sigreturn comes when the handler's return address is gone */
     if (pread(t->space->mem, h->scratch, sizeof h->scratch, (off_t)t->gs) != sizeof h->scratch)
         return cs_fail(c->err, EFAULT, "its memory can't be read");
     return enter(c, t, &regs, regs.rip);
 }
 
-static int on_stop(struct counting *c, struct thread *t, int status)
+static int on_stop(struct cs_counting *c, struct cs_count_thread *t, int status)
 {
     const int signal = WSTOPSIG(status), event = status >> 16;
     int rc = 0;
     if (event == PTRACE_EVENT_EXIT) {
         rc = t->space ? cs_count_tally_add(&c->tally, t->space, t->gs, c->err) : 0;
-        return rc < 0 ? rc : go_on(t, 0);
+        return rc < 0 ? rc : cs_count_go_on(t, 0);
     }
     if (event == PTRACE_EVENT_EXEC) {
         t->exec = true;
         t->stepping = false;
         t->in_call = true;
-        return go_on(t, 0);
+        return cs_count_go_on(t, 0);
     }
     if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
         return on_child(c, t);
     if (event)
-        return go_on(t, 0);
+        return cs_count_go_on(t, 0);
     if (!t->space && !t->exec && signal != (SIGTRAP | 0x80))
-        return go_on(t, signal == SIGTRAP || signal == SIGSTOP ? 0 : signal); /* before the first exec */
+        return cs_count_go_on(t, signal == SIGTRAP || signal == SIGSTOP ? 0
+                                                                        : signal); /* before the first exec */
     if (signal == (SIGTRAP | 0x80)) {
         if (t->space || t->exec)
             rc = t->in_call ? on_call_exit(c, t) : on_call_entry(c, t);
-        return rc < 0 ? rc : go_on(t, 0);
+        return rc < 0 ? rc : cs_count_go_on(t, 0);
     }
     if (signal == SIGTRAP) {
         rc = on_trap(c, t);
-        return rc == 1 ? deliver(t, signal) : rc < 0 ? rc : go_on(t, 0);
+        return rc == 1 ? deliver(t, signal) : rc < 0 ? rc : cs_count_go_on(t, 0);
     }
     if (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
-        return go_on(t, 0); /* a measurement doesn't pause */
+        return cs_count_go_on(t, 0); /* a measurement doesn't pause */
     return deliver(t, signal);
 }
 
-static void kill_all(struct counting *c)
+static void kill_all(struct cs_counting *c)
 {
     int status;
     for (size_t i = 0; i < c->threads.n; i++)
@@ -366,7 +262,7 @@ static void kill_all(struct counting *c)
             (void)ptrace(status >> 16 == PTRACE_EVENT_EXIT ? PTRACE_CONT : PTRACE_KILL, tid, 0, 0);
 }
 
-static int watch(struct counting *c, double seconds)
+static int watch(struct cs_counting *c, double seconds)
 {
     int status, rc = 0;
     while (rc >= 0) {
@@ -377,18 +273,18 @@ static int watch(struct counting *c, double seconds)
             continue;
         if (tid < 0)
             return 0;
-        struct thread *t = thread_of(c, tid);
+        struct cs_count_thread *t = cs_count_thread(c, tid);
         if (!WIFSTOPPED(status)) {
             if (tid == c->command)
                 c->summary->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             if (t)
-                remove_thread(c, t);
+                cs_count_thread_remove(c, t);
             continue;
         }
         if (t && t->stopped)
             continue;
         if (!t) { /* the parent's event will come */
-            t = add_thread(c, tid);
+            t = cs_count_thread_add(c, tid);
             if (!t)
                 return -ENOMEM;
             t->stopped = true;
@@ -413,7 +309,7 @@ static _Noreturn void become(char **argv)
 int cs_count_command(char **argv, double seconds, struct cs_store *store, struct cs_count_summary *summary,
                      struct cs_error *err)
 {
-    struct counting c = {.images = cs_images_open("/proc"), .summary = summary, .err = err};
+    struct cs_counting c = {.images = cs_images_open("/proc"), .summary = summary, .err = err};
     const struct sigaction alarm_action = {.sa_handler = on_alarm};
     const struct itimerval limit = {
         .it_interval = {.tv_usec = 100000},
@@ -437,10 +333,10 @@ int cs_count_command(char **argv, double seconds, struct cs_store *store, struct
     else if (waitpid(c.command, &status, 0) < 0 || !WIFSTOPPED(status) ||
              ptrace(PTRACE_SETOPTIONS, c.command, 0, OPTIONS) < 0)
         rc = cs_fail(err, EPERM, "the command can't be traced");
-    else if (!add_thread(&c, c.command))
+    else if (!cs_count_thread_add(&c, c.command))
         rc = -ENOMEM;
     else
-        rc = go_on(c.threads.at[0], 0);
+        rc = cs_count_go_on(c.threads.at[0], 0);
     if (rc == 0)
         rc = watch(&c, seconds);
     if (rc < 0)
@@ -451,7 +347,7 @@ int cs_count_command(char **argv, double seconds, struct cs_store *store, struct
     if (rc == 0)
         rc = cs_count_tally_keep(&c.tally, store, err);
     while (c.threads.n)
-        remove_thread(&c, c.threads.at[0]);
+        cs_count_thread_remove(&c, c.threads.at[0]);
     cs_array_free(&c.threads);
     cs_count_tally_fini(&c.tally);
     cs_images_close(c.images);

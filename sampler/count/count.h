@@ -13,10 +13,13 @@
  * A file calls only files above it.
  *
  * Files of this module:
- *   block   one block's translation: pure
- *   space   an address space: its translated blocks and how they are linked
- *   tally   from counts of blocks to profiles of a store
- *   count   the traced threads, and what stops them
+ *   insn     what an instruction is to a translation
+ *   block    one block's translation: pure
+ *   space    an address space: areas for translations, a slot for each thread
+ *   blocks   its translated blocks, and how they are linked
+ *   tally    from counts of blocks to profiles of a store
+ *   threads  the traced threads
+ *   count    what stops them
  */
 #ifndef CS_SAMPLER_COUNT_COUNT_H
 #define CS_SAMPLER_COUNT_COUNT_H

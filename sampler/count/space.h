@@ -14,6 +14,7 @@
 
 #define CS_COUNT_BLOCKS_MAX (1U << 18)
 #define CS_COUNT_SLOTS 256U /* threads at a time */
+#define CS_COUNT_BUCKETS (4 * CS_COUNT_BLOCKS_MAX)
 
 struct cs_count_block {
     uint64_t start, code;
@@ -85,6 +86,11 @@ void cs_count_slot_free(struct cs_count_space *space, uint64_t gs);
 /* Sets all counters of the slot to 0. */
 int cs_count_slot_clear(struct cs_count_space *space, uint64_t gs);
 
+/* 0 or -EFAULT. */
+int cs_count_put(const struct cs_count_space *space, uint64_t addr, const void *bytes, size_t n);
+/* One that code at `pc` can reach, and that can reach what it reaches; `syscall`: bytes of a `syscall`. NULL, with a sentence. */
+struct cs_count_area *cs_count_area_near(struct cs_count_space *space, const struct cs_count_caller *caller,
+                                         uint64_t pc, uint64_t syscall, struct cs_error *err);
 bool cs_count_in_areas(const struct cs_count_space *space, uint64_t addr);
 /* Where the code for `pc` is, made if need be; 0, with a sentence: there is none. */
 uint64_t cs_count_code_of(struct cs_count_space *space, const struct cs_count_caller *caller, uint64_t pc,

@@ -58,6 +58,48 @@ gate --base runs/base.store --head runs/head.store --json
 gate --base runs/head.store --head runs/base.store --json --require pace
 [ $code = 0 ] && grep -q '"verdict": "faster"' said || fail "exchanged: exit $code: $(cat said err)"
 
+# Work, exactly, whatever the load: 1.2 % more instructions, in that function. The same instructions on a word that lies across two
+# pages take longer: that is where data lie, and by a little no failure.
+if [ "$(uname -m)" = x86_64 ]; then
+    mkdir little
+    gcc -g -O1 -DMORE=720000 -o little/app app.c || fail "gcc"
+    gate --for 12s --base-command old/app --json -- little/app
+    [ $code = 1 ] || fail "1.2 % more instructions: exit $code: $(cat said err)"
+    python3 - <<'P' || fail "1.2 % more instructions: $(cat said)"
+import json
+said = json.load(open("said"))
+work, = [c for c in said["checks"] if c["check"] == "work"]
+assert work["verdict"] == "slower" and 1.1 < work["change_percent"] < 1.3, work
+assert round(work["head"] - work["base"]) % 719999 < 100, work # a whole number of instructions a turn
+grown, = [g for g in said["guilty"] if g["kind"] == "instructions"]
+assert grown["function"] == "parse" and grown["line"].rsplit(":", 1)[1] in ("9", "10"), grown
+P
+    for turns in 1000000 20000000; do
+        for place in 0 4092; do
+            mkdir -p lay$place
+            cat >lay$place/lay.c <<C
+extern unsigned long word;
+volatile unsigned long other;
+__asm__(".data\\n.balign 4096\\nfront:\\n.org front + $place\\n.globl word\\nword: .quad 0\\n.org front + 12288\\n.text\\n");
+__attribute__((noinline)) void spin(void) { for (unsigned long i = 0; i < $turns; i++) *(volatile unsigned long *)&word += i; }
+int main(void) { for (unsigned long i = 0; i < 50000000; i++) other += i; spin(); }
+C
+            gcc -O1 -g -o lay$place/lay lay$place/lay.c || fail "gcc"
+        done
+        gate --for 12s --base-command lay0/lay --json -- lay4092/lay
+        python3 - $turns <<'P' || fail "a word across two pages, $turns turns: exit $code: $(cat said err)"
+import json, sys
+said = json.load(open("said"))
+check = {c["check"]: c for c in said["checks"]}
+assert check["work"]["verdict"] == "same" and abs(check["work"]["change_percent"]) < 0.01, check
+if sys.argv[1] == "1000000":
+    assert check["pace"]["verdict"] != "slower" or check["pace"]["change_percent"] > 15, check
+else:
+    assert check["pace"]["verdict"] == "slower" and any("exactly the same ones" in n for n in said["notes"]), said
+P
+    done
+fi
+
 # A store against itself, and the same binary twice: never slower.
 gate --base runs/base.store --head runs/base.store
 [ $code != 1 ] && [ $code -lt 3 ] || fail "a store with itself: exit $code: $(cat said err)"
