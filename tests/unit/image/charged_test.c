@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which instruction a sample is charged to, in code of this test whose labels say where each instruction is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "image/code.h"
+#include "tests/unit/test.h"
 
 #if defined __x86_64__
 #define JUMP "jmp"
@@ -27,9 +22,8 @@ __asm__(".text\n.globl charged_target\n.type charged_target, %function\n"
 
 extern const uint32_t charged_places[5];
 
-static void test_charged(void **state)
+TEST(test_charged)
 {
-    (void)state;
     struct cs_image_code *code;
     struct cs_error err = {0};
     assert_int_equal(cs_image_open_file("/proc/self/exe", &code, &err), 0);

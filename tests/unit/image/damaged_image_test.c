@@ -2,19 +2,14 @@
 /* The fuzz target's body on this test's own executable with bytes changed at random, in a child a batch. A
  * crash or an endless loop of the child fails the test. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/fuzz/image_fuzz.c"
+#include "tests/unit/test.h"
 
 #define BATCHES 20
 #define A_BATCH 40
@@ -60,9 +55,8 @@ static void damage(uint8_t *bytes)
     }
 }
 
-static void changed_bytes_neither_crash_nor_hang(void **unused)
+TEST(changed_bytes_neither_crash_nor_hang)
 {
-    (void)unused;
     for (unsigned batch = 0; batch < BATCHES; batch++) {
         pid_t child = fork();
         assert_true(child >= 0);
@@ -85,9 +79,8 @@ static void changed_bytes_neither_crash_nor_hang(void **unused)
     }
 }
 
-static void whole_image_is_understood(void **unused)
+TEST(whole_image_is_understood)
 {
-    (void)unused;
     assert_int_equal(LLVMFuzzerTestOneInput(image, image_size), 0);
 }
 

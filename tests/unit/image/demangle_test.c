@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Readable names against what rustc's own demangler, c++filt and the language specifications give for the same names. */
 #include "image/code.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-static void names_of_each_mangling_are_read(void **unused)
+TEST(names_of_each_mangling_are_read)
 {
-    (void)unused;
     static const char *const names[][2] = {
         /* Rust, legacy: with its hash left out */
         {"_ZN42_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$3fmt17h95833a34d0af2a98E",
@@ -49,9 +45,8 @@ static void names_of_each_mangling_are_read(void **unused)
     }
 }
 
-static void a_rust_function_is_found_by_its_readable_name(void **unused)
+TEST(a_rust_function_is_found_by_its_readable_name)
 {
-    (void)unused;
     assert_int_equal(cs_image_name_fits("_RNvCs1234_1r4spin", "r::spin"), 3);
     assert_int_equal(cs_image_name_fits("_RNvCs1234_1r4spin", "spin"), 1);
     assert_int_equal(cs_image_name_fits("_ZN1r4spin17h95833a34d0af2a98E", "r::spin"), 3);
@@ -59,9 +54,8 @@ static void a_rust_function_is_found_by_its_readable_name(void **unused)
     assert_int_equal(cs_image_name_fits("_RNvCs1234_1r4spin", "pin"), 0);
 }
 
-static void names_that_are_cut_stay_different(void **unused)
+TEST(names_that_are_cut_stay_different)
 {
-    (void)unused;
     char long_a[3000], long_b[3000], mangled_a[3100], mangled_b[3100], a[512], b[512];
     memset(long_a, 'x', sizeof long_a - 1);
     long_a[sizeof long_a - 1] = '\0';
@@ -81,9 +75,8 @@ static void names_that_are_cut_stay_different(void **unused)
 }
 
 /* Each parameter is a pair of the one before, twice: the whole would be 2^60 names long. */
-static void a_name_that_stands_for_gigabytes_takes_no_time(void **unused)
+TEST(a_name_that_stands_for_gigabytes_takes_no_time)
 {
-    (void)unused;
     char name[2048], text[1024];
     size_t n = (size_t)snprintf(name, sizeof name, "_Z1f1AI1a1aE");
     for (int i = 1; i < 36; i++)

@@ -3,20 +3,17 @@
  * library, which has exported names, stubs and frame descriptions. */
 #include "image/code.h"
 #include "image/file/elf.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include <cmocka.h>
 
 #define IMAGES 2
 #define SUM_AT 8     /* bytes from the start of an entry; what follows is summed */
@@ -149,9 +146,8 @@ static void make_entry(int i)
     cs_image_close(code);
 }
 
-static void an_entry_says_what_the_image_says(void **unused)
+TEST(an_entry_says_what_the_image_says)
 {
-    (void)unused;
     for (int i = 0; i < IMAGES; i++) {
         char path[300];
         make_entry(i);
@@ -181,9 +177,8 @@ static void write_entry(const char *bytes, size_t size)
     close(fd);
 }
 
-static void a_damaged_or_cut_entry_is_as_good_as_none(void **unused)
+TEST(a_damaged_or_cut_entry_is_as_good_as_none)
 {
-    (void)unused;
     size_t size;
     make_entry(1);
     char *bytes = read_entry(1, &size);
@@ -199,9 +194,8 @@ static void a_damaged_or_cut_entry_is_as_good_as_none(void **unused)
     free(bytes);
 }
 
-static void an_entry_whose_sum_is_right_but_nothing_else_does_no_harm(void **unused)
+TEST(an_entry_whose_sum_is_right_but_nothing_else_does_no_harm)
 {
-    (void)unused;
     size_t size;
     uint64_t state = 1;
     make_entry(1);
@@ -231,9 +225,8 @@ static void an_entry_whose_sum_is_right_but_nothing_else_does_no_harm(void **unu
     free(bad);
 }
 
-static void an_image_that_changed_under_its_build_id_is_read_anew(void **unused)
+TEST(an_image_that_changed_under_its_build_id_is_read_anew)
 {
-    (void)unused;
     char copy[128], kept[512];
     struct timespec times[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
     snprintf(copy, sizeof copy, "%s.copy", folder);
@@ -252,9 +245,8 @@ static void an_image_that_changed_under_its_build_id_is_read_anew(void **unused)
     unlink(copy);
 }
 
-static void without_a_folder_to_write_to_all_is_read(void **unused)
+TEST(without_a_folder_to_write_to_all_is_read)
 {
-    (void)unused;
     setenv("CYCLESCOPE_CACHE", "/proc/nowhere/cache", 1);
     struct cs_image_code *code = opened(1);
     assert_true(cs_image_procedures(code) > 64);

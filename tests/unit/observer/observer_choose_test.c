@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which signals a run reads, as far as that needs no target; names of system calls. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "observer/choose.h"
 #include "observer/source/os.h"
+#include "tests/unit/test.h"
 
 #include <sys/syscall.h>
 
-static void only_names_that_the_os_source_lacks_need_the_target(void **state)
+TEST(only_names_that_the_os_source_lacks_need_the_target)
 {
-    (void)state;
     struct cs_observe_options options = {.n_signals = 0};
     assert_false(cs_observe_choose_needs_target(&options)); /* none named */
     assert_false(cs_observe_choose_needs_os(&options));
@@ -26,9 +20,8 @@ static void only_names_that_the_os_source_lacks_need_the_target(void **state)
     assert_true(cs_observe_choose_needs_os(&options));
 }
 
-static void without_names_both_os_tags_are_read_and_with_names_those(void **state)
+TEST(without_names_both_os_tags_are_read_and_with_names_those)
 {
-    (void)state;
     struct cs_observe_options options = {.n_signals = 0};
     struct cs_observe_choice choice;
     cs_observe_choose_os_tags(&options, &choice);
@@ -43,9 +36,8 @@ static void without_names_both_os_tags_are_read_and_with_names_those(void **stat
     assert_string_equal(choice.tags[0].name, CS_SIGNAL_OS_THREAD);
 }
 
-static void signals_without_room_are_named(void **state)
+TEST(signals_without_room_are_named)
 {
-    (void)state;
     struct cs_observe_options options = {.signals = {CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL,
                                                      CS_SIGNAL_OS_SYSCALL, CS_SIGNAL_OS_SYSCALL,
                                                      CS_SIGNAL_OS_THREAD},
@@ -57,16 +49,14 @@ static void signals_without_room_are_named(void **state)
     assert_string_equal(choice.left_names, CS_SIGNAL_OS_THREAD);
 }
 
-static void a_word_of_the_target_is_not_the_os_source(void **state)
+TEST(a_word_of_the_target_is_not_the_os_source)
 {
-    (void)state;
     for (unsigned word = 0; word < CS_SIGNALS_MAX; word++)
         assert_false(cs_observe_choose_is_os(&(struct cs_seen_signal){.word = word}));
 }
 
-static void system_calls_have_the_names_of_this_machines_header(void **state)
+TEST(system_calls_have_the_names_of_this_machines_header)
 {
-    (void)state;
 #ifdef __x86_64__ /* the source's table is x86-64's; elsewhere it names nothing */
     assert_string_equal(cs_os_syscall_name(SYS_read), "read");
     assert_string_equal(cs_os_syscall_name(SYS_openat), "openat");

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The estimate of the observer's own effect, on windows of a program with a planted slowdown. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "observer/effect.h"
+#include "tests/unit/test.h"
 
 static uint64_t state = 88172645463325252ull;
 
@@ -51,9 +46,8 @@ static bool estimate(unsigned pairs, double longer, double runs, double *slower,
     return cs_effect_estimate(&s, slower, error);
 }
 
-static void planted_slowdowns_are_found_within_their_error(void **unused)
+TEST(planted_slowdowns_are_found_within_their_error)
 {
-    (void)unused;
     static const double planted[] = {1, 1.04, 1.3, 2};
     for (unsigned p = 0; p < 4; p++) {
         unsigned within = 0;
@@ -67,9 +61,8 @@ static void planted_slowdowns_are_found_within_their_error(void **unused)
     }
 }
 
-static void few_pairs_or_a_counter_that_stands_still_tell_nothing(void **unused)
+TEST(few_pairs_or_a_counter_that_stands_still_tell_nothing)
 {
-    (void)unused;
     struct cs_effect_sums still = {0};
     double slower, error;
     assert_false(estimate(15, 1.3, 1, &slower, &error));
@@ -78,9 +71,8 @@ static void few_pairs_or_a_counter_that_stands_still_tell_nothing(void **unused)
     assert_false(cs_effect_estimate(&still, &slower, &error));
 }
 
-static void a_program_that_ran_in_few_of_the_looks_away_tells_nothing(void **unused)
+TEST(a_program_that_ran_in_few_of_the_looks_away_tells_nothing)
 {
-    (void)unused;
     struct cs_effect_sums s = {0};
     double slower, error;
     for (unsigned i = 0; i < 300; i++) /* 1 us in most of them */

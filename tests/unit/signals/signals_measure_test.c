@@ -2,16 +2,12 @@
 /* Direct measurement against stretches of known length. The pair's own cost is subtracted, and a stretch that
  * lost the CPU is kept separate, also around a nested one. */
 #include "signals/cyclescope_measure.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 CS_SITE(empty);
 CS_SITE(known);
@@ -57,9 +53,8 @@ static int by_size(const void *a, const void *b)
 }
 
 /* What an empty pair takes is taken off. Pairs without that, in between, tell how fast the machine is just now. */
-static void an_empty_stretch_takes_nothing(void **state)
+TEST(an_empty_stretch_takes_nothing)
 {
-    (void)state;
     static uint64_t raw[10001];
     int kept;
     for (int i = 0; i < 10001; i++) {
@@ -73,9 +68,8 @@ static void an_empty_stretch_takes_nothing(void **state)
     assert_true(median(&empty) + cs_pair_cycles * 3 / 4 <= raw[5000] + 16);
 }
 
-static void a_stretch_of_known_length_has_it(void **state)
+TEST(a_stretch_of_known_length_has_it)
 {
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct cs_measure m = cs_begin();
         spin(20000);
@@ -85,9 +79,8 @@ static void a_stretch_of_known_length_has_it(void **state)
     assert_in_range(median(&known), 19000, 22000);
 }
 
-static void a_stretch_that_lost_the_cpu_is_kept_apart(void **state)
+TEST(a_stretch_that_lost_the_cpu_is_kept_apart)
 {
-    (void)state;
     if (!cs_switches_told())
         skip();
     unsigned lost = 0;
@@ -102,9 +95,8 @@ static void a_stretch_that_lost_the_cpu_is_kept_apart(void **state)
     assert_true(sleeping.switched_cycles > 0);
 }
 
-static void a_pair_after_the_loss_does_not_hide_it_from_the_outer_one(void **state)
+TEST(a_pair_after_the_loss_does_not_hide_it_from_the_outer_one)
 {
-    (void)state;
     if (!cs_switches_told())
         skip();
     unsigned lost = 0;
@@ -119,9 +111,8 @@ static void a_pair_after_the_loss_does_not_hide_it_from_the_outer_one(void **sta
     assert_true(inner.runs >= 15);
 }
 
-static void a_nested_pair_that_lost_it_tells_the_outer_one(void **state)
+TEST(a_nested_pair_that_lost_it_tells_the_outer_one)
 {
-    (void)state;
     if (!cs_switches_told())
         skip();
     unsigned lost = 0;
@@ -136,9 +127,8 @@ static void a_nested_pair_that_lost_it_tells_the_outer_one(void **state)
     assert_in_range(around.switched, lost_inside.switched, 20);
 }
 
-static void a_nested_pair_that_kept_it_leaves_the_outer_one_alone(void **state)
+TEST(a_nested_pair_that_kept_it_leaves_the_outer_one_alone)
 {
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct cs_measure m = cs_begin();
         cs_end(&calm_inside, cs_begin());
@@ -148,9 +138,8 @@ static void a_nested_pair_that_kept_it_leaves_the_outer_one_alone(void **state)
     assert_in_range(calm.runs, 900, 1000);
 }
 
-static void sites_are_written_with_all_their_runs(void **state)
+TEST(sites_are_written_with_all_their_runs)
 {
-    (void)state;
     char path[] = "/tmp/cyclescope-sites.XXXXXX", line[256];
     close(mkstemp(path));
     assert_int_equal(cs_sites_write(path), 0);

@@ -4,22 +4,17 @@
 #include "store/catalog.h"
 #include "store/file.h"
 #include "tests/unit/give_name.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include <cmocka.h>
 
 #define HEAD_BYTES 13 /* of the kept file: magic, version, checksum */
 
@@ -94,9 +89,8 @@ static int list(char text[1024])
     "/usr/bin/a cycles@ points 10 1; /usr/bin/a cycles@worker (12) points 20 2; [made] cpu-clock@ points "   \
     "40 4; "
 
-static void a_kept_catalogue_lists_what_the_files_say(void **unused)
+TEST(a_kept_catalogue_lists_what_the_files_say)
 {
-    (void)unused;
     char with[1024], without[1024];
     assert_int_equal(list(with), 0);
     assert_int_equal(unlink(kept), 0);
@@ -106,9 +100,8 @@ static void a_kept_catalogue_lists_what_the_files_say(void **unused)
 }
 
 /* The bytes come from the kept piece: files that can't be read aren't missed as long as their folder hasn't changed. */
-static void an_unchanged_folder_is_not_read_again(void **unused)
+TEST(an_unchanged_folder_is_not_read_again)
 {
-    (void)unused;
     char text[1024], file[600];
     snprintf(file, sizeof file, "%s/aa/cycles.prof", epoch);
     assert_int_equal(truncate(file, 0), 0); /* in its place: the folder's time stays */
@@ -119,9 +112,8 @@ static void an_unchanged_folder_is_not_read_again(void **unused)
     assert_non_null(strstr(err.text, file));
 }
 
-static void files_that_go_or_come_are_seen(void **unused)
+TEST(files_that_go_or_come_are_seen)
 {
-    (void)unused;
     char text[1024], from[600], to[600];
     snprintf(from, sizeof from, "%s/aa/cycles.prof", epoch);
     snprintf(to, sizeof to, "%s/gone", place);
@@ -137,9 +129,8 @@ static void files_that_go_or_come_are_seen(void **unused)
     assert_string_equal(text, "/usr/bin/a cycles@ points 10 1; /usr/bin/a cycles@worker (12) points 20 2; ");
 }
 
-static void whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_anew(void **unused)
+TEST(whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_anew)
 {
-    (void)unused;
     char text[1024], other[128];
     snprintf(other, sizeof other, "%s/other", place);
     assert_int_equal(cs_store_combine(other, path, NULL, false, NULL, NULL, &err), 1);
@@ -150,9 +141,8 @@ static void whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_ane
                               "[made] cpu-clock@ points 80 8; ");
 }
 
-static void a_stranger_s_folder_with_a_long_name_hides_nothing(void **unused)
+TEST(a_stranger_s_folder_with_a_long_name_hides_nothing)
 {
-    (void)unused;
     char text[1024], folder[700], file[900];
     snprintf(folder, sizeof folder, "%s/%0200d", epoch, 0);
     snprintf(file, sizeof file, "%s/a.prof", folder);
@@ -164,9 +154,8 @@ static void a_stranger_s_folder_with_a_long_name_hides_nothing(void **unused)
     assert_non_null(strstr(err.text, "can't be an image's id"));
 }
 
-static void a_handle_sees_its_own_writes(void **unused)
+TEST(a_handle_sees_its_own_writes)
 {
-    (void)unused;
     struct cs_store *store;
     const struct cs_catalog *catalog;
     assert_int_equal(cs_store_open(path, CS_STORE_WRITE, &store, &err), 0);
@@ -180,9 +169,8 @@ static void a_handle_sees_its_own_writes(void **unused)
 }
 
 /* Every byte of it changed in turn, the checksum wrong or made right again: the list, or one sentence. */
-static void a_hostile_catalogue_is_refused_or_read_within_its_bounds(void **unused)
+TEST(a_hostile_catalogue_is_refused_or_read_within_its_bounds)
 {
-    (void)unused;
     struct cs_bytes bytes = {0};
     uint64_t n;
     char text[1024];
@@ -208,9 +196,8 @@ static void a_hostile_catalogue_is_refused_or_read_within_its_bounds(void **unus
     cs_bytes_fini(&bytes);
 }
 
-static void a_query_chooses_and_its_profiles_are_one_table(void **unused)
+TEST(a_query_chooses_and_its_profiles_are_one_table)
 {
-    (void)unused;
     struct cs_store *store;
     const struct cs_catalog *catalog;
     struct cs_table *table;
@@ -237,9 +224,8 @@ static void a_query_chooses_and_its_profiles_are_one_table(void **unused)
 }
 
 /* A known name with other columns isn't that kind: its rows would be read beyond their end. */
-static void rows_of_other_columns_are_not_read_as_a_known_kind(void **unused)
+TEST(rows_of_other_columns_are_not_read_as_a_known_kind)
 {
-    (void)unused;
     const struct cs_schema narrow = {"memory", 2, 1, {{"offset", CS_KEY}, {"executions", CS_SUM}}};
     struct cs_store *store;
     const struct cs_catalog *catalog;
@@ -261,20 +247,20 @@ static void rows_of_other_columns_are_not_read_as_a_known_kind(void **unused)
     cs_store_close(store);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_store, remove_store)
+#define IN_STORE(f) cmocka_unit_test_setup_teardown(f, make_store, remove_store)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_kept_catalogue_lists_what_the_files_say),
-        TEST(an_unchanged_folder_is_not_read_again),
-        TEST(files_that_go_or_come_are_seen),
-        TEST(whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_anew),
-        TEST(a_stranger_s_folder_with_a_long_name_hides_nothing),
-        TEST(a_handle_sees_its_own_writes),
-        TEST(a_hostile_catalogue_is_refused_or_read_within_its_bounds),
-        TEST(a_query_chooses_and_its_profiles_are_one_table),
-        TEST(rows_of_other_columns_are_not_read_as_a_known_kind),
+        IN_STORE(a_kept_catalogue_lists_what_the_files_say),
+        IN_STORE(an_unchanged_folder_is_not_read_again),
+        IN_STORE(files_that_go_or_come_are_seen),
+        IN_STORE(whoever_takes_the_lock_removes_it_and_a_merge_of_stores_makes_it_anew),
+        IN_STORE(a_stranger_s_folder_with_a_long_name_hides_nothing),
+        IN_STORE(a_handle_sees_its_own_writes),
+        IN_STORE(a_hostile_catalogue_is_refused_or_read_within_its_bounds),
+        IN_STORE(a_query_chooses_and_its_profiles_are_one_table),
+        IN_STORE(rows_of_other_columns_are_not_read_as_a_known_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

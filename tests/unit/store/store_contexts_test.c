@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store/contexts.h: against a model that knows nothing of trees, a list of chains with their samples. */
 #include "store/contexts.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define DEPTH_MAX 12
 #define CHAINS 3000
@@ -108,9 +103,8 @@ static int draw_chains(void **unused)
     return 0;
 }
 
-static void total_of_a_context_is_the_samples_of_all_chains_that_begin_with_it(void **unused)
+TEST(total_of_a_context_is_the_samples_of_all_chains_that_begin_with_it)
 {
-    (void)unused;
     struct cs_contexts *tree = cs_contexts_open();
     for (size_t i = 0; i < CHAINS; i++)
         add_chain(tree, &chains[i]);
@@ -120,9 +114,8 @@ static void total_of_a_context_is_the_samples_of_all_chains_that_begin_with_it(v
     cs_contexts_close(tree);
 }
 
-static void walk_visits_each_node_of_a_subtree_once_with_its_depth(void **unused)
+TEST(walk_visits_each_node_of_a_subtree_once_with_its_depth)
 {
-    (void)unused;
     struct cs_contexts *tree = cs_contexts_open();
     for (size_t i = 0; i < CHAINS; i++)
         add_chain(tree, &chains[i]);
@@ -148,9 +141,8 @@ static void walk_visits_each_node_of_a_subtree_once_with_its_depth(void **unused
     cs_contexts_close(tree);
 }
 
-static void merge_is_associative_and_commutative_and_the_same_as_all_at_once(void **unused)
+TEST(merge_is_associative_and_commutative_and_the_same_as_all_at_once)
 {
-    (void)unused;
     struct cs_table *a = table_of(chains, 700), *b = table_of(chains + 700, 900);
     struct cs_table *c = table_of(chains + 1600, CHAINS - 1600), *all = table_of(chains, CHAINS);
     struct cs_table *left = cs_table_open(&cs_schema_contexts), *right = cs_table_open(&cs_schema_contexts);
@@ -168,9 +160,8 @@ static void merge_is_associative_and_commutative_and_the_same_as_all_at_once(voi
         cs_table_close((struct cs_table *[]){a, b, c, all, left, right, back}[i]);
 }
 
-static void folding_bounds_the_nodes_and_keeps_the_totals_of_all_that_stay(void **unused)
+TEST(folding_bounds_the_nodes_and_keeps_the_totals_of_all_that_stay)
 {
-    (void)unused;
     for (uint32_t most = 2; most < 2000; most = most * 3 + 1) {
         struct cs_table *table = table_of(chains, CHAINS);
         struct cs_contexts *tree = cs_contexts_open();
@@ -206,9 +197,8 @@ static void folding_bounds_the_nodes_and_keeps_the_totals_of_all_that_stay(void 
     }
 }
 
-static void folding_does_not_depend_on_the_order_in_which_the_tree_grew(void **unused)
+TEST(folding_does_not_depend_on_the_order_in_which_the_tree_grew)
 {
-    (void)unused;
     struct chain turned[CHAINS];
     for (size_t i = 0; i < CHAINS; i++)
         turned[i] = chains[CHAINS - 1 - i];
@@ -222,9 +212,8 @@ static void folding_does_not_depend_on_the_order_in_which_the_tree_grew(void **u
     cs_table_close(b);
 }
 
-static void a_store_keeps_no_more_than_the_most_and_all_samples(void **unused)
+TEST(a_store_keeps_no_more_than_the_most_and_all_samples)
 {
-    (void)unused;
     char path[] = "/tmp/cs-contexts-XXXXXX";
     struct cs_error err = {0};
     struct cs_store *store = NULL;
@@ -255,9 +244,8 @@ static void a_store_keeps_no_more_than_the_most_and_all_samples(void **unused)
     remove_tree(path);
 }
 
-static void rows_whose_parent_is_missing_lose_no_sample(void **unused)
+TEST(rows_whose_parent_is_missing_lose_no_sample)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_contexts);
     struct cs_contexts *tree = cs_contexts_open();
     uint64_t text = (uint64_t)cs_table_text(table, "ab");
@@ -270,9 +258,8 @@ static void rows_whose_parent_is_missing_lose_no_sample(void **unused)
     cs_contexts_close(tree);
 }
 
-static void stacks_are_read_as_contexts_whose_callers_are_calls(void **unused)
+TEST(stacks_are_read_as_contexts_whose_callers_are_calls)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_stacks);
     struct cs_contexts *tree = cs_contexts_open();
     uint64_t a = (uint64_t)cs_table_text(table, "ab+30;x1+8000000001000000;cd+101");
@@ -295,9 +282,8 @@ static void stacks_are_read_as_contexts_whose_callers_are_calls(void **unused)
     cs_contexts_close(tree);
 }
 
-static void a_chain_of_a_million_frames_is_walked_and_folded(void **unused)
+TEST(a_chain_of_a_million_frames_is_walked_and_folded)
 {
-    (void)unused;
     struct cs_contexts *tree = cs_contexts_open();
     uint32_t node = 0;
     for (uint64_t i = 0; i < 1000000; i++)

@@ -6,15 +6,12 @@
 #include "store/store.h"
 #include "tests/unit/give_name.h"
 #include "tests/unit/store/each_profile.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- the wrapped calls ---- */
 static unsigned fail_at, n_calls; /* fail_at 0: never */
@@ -322,17 +317,15 @@ static void each_failure(const struct operation *operation, int code)
     assert_true(n > 5);
 }
 
-static void any_call_may_fail_and_the_store_is_as_before_or_as_after(void **unused)
+TEST(any_call_may_fail_and_the_store_is_as_before_or_as_after)
 {
-    (void)unused;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         each_failure(&operations[i], operations[i].adds ? ENOSPC : EIO);
     }
 }
 
-static void the_process_may_die_at_any_call(void **unused)
+TEST(the_process_may_die_at_any_call)
 {
-    (void)unused;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         for (unsigned n = 1;; n++) {
             int status;
@@ -361,9 +354,8 @@ static void the_process_may_die_at_any_call(void **unused)
     }
 }
 
-static void nothing_is_renamed_into_place_before_it_was_synced(void **unused)
+TEST(nothing_is_renamed_into_place_before_it_was_synced)
 {
-    (void)unused;
     prepare();
     hold();
     n_early_renames = n_renames = 0;
@@ -376,9 +368,8 @@ static void nothing_is_renamed_into_place_before_it_was_synced(void **unused)
     discard();
 }
 
-static void a_batch_syncs_each_directory_once_at_its_end(void **unused)
+TEST(a_batch_syncs_each_directory_once_at_its_end)
 {
-    (void)unused;
     const struct cs_counter counters[] = {{"lost", 1}, {"samples", 2}};
     prepare();
     hold();

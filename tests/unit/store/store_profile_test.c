@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store/profile.h: a table to bytes and back; damage of every bit and at every length is noticed. */
 #include "store/profile.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct cs_schema foreign = {
     "foreign", 4, 3, {{"a", CS_KEY}, {"what", CS_KEY_TEXT}, {"b", CS_KEY}, {"least", CS_MIN}}};
@@ -67,9 +62,8 @@ static void assert_same(struct cs_table *a, struct cs_table *b)
         }
 }
 
-static void what_was_encoded_decodes_to_the_same(void **unused)
+TEST(what_was_encoded_decodes_to_the_same)
 {
-    (void)unused;
     const struct cs_schema *schemas[] = {&cs_schema_points,    &cs_schema_edges, &cs_schema_stacks,
                                          &cs_schema_intervals, &cs_schema_names, &foreign};
     for (unsigned round = 0; round < 60; round++) {
@@ -98,9 +92,8 @@ static void what_was_encoded_decodes_to_the_same(void **unused)
     }
 }
 
-static void the_bytes_do_not_depend_on_the_order_of_filling(void **unused)
+TEST(the_bytes_do_not_depend_on_the_order_of_filling)
 {
-    (void)unused;
     for (unsigned round = 0; round < 20; round++) {
         struct cs_table *a = random_table(&foreign, 60), *b = random_table(&foreign, 60);
         struct cs_table *ab = cs_table_open(&foreign), *ba = cs_table_open(&foreign);
@@ -134,9 +127,8 @@ static void expect_refusal(const uint8_t *bytes, size_t n)
     assert_non_null(strstr(err.text, "the/file"));
 }
 
-static void every_flipped_bit_is_noticed(void **unused)
+TEST(every_flipped_bit_is_noticed)
 {
-    (void)unused;
     for (unsigned n = 3; n < 400; n += 150) {
         struct cs_table *table = random_table(&foreign, n);
         struct cs_bytes bytes = {0};
@@ -151,9 +143,8 @@ static void every_flipped_bit_is_noticed(void **unused)
     }
 }
 
-static void every_truncation_and_extension_is_noticed(void **unused)
+TEST(every_truncation_and_extension_is_noticed)
 {
-    (void)unused;
     struct cs_table *table = random_table(&cs_schema_edges, 100);
     struct cs_bytes bytes = {0};
     assert_int_equal(cs_store_profile_encode(&head, table, &bytes), 0);
@@ -166,9 +157,8 @@ static void every_truncation_and_extension_is_noticed(void **unused)
 }
 
 /* The bound of FORMAT.md: 2^20 bytes and 1,000 times the stored ones. */
-static void a_body_that_would_unpack_too_far_is_written_without_compression(void **unused)
+TEST(a_body_that_would_unpack_too_far_is_written_without_compression)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&foreign), *back;
     struct cs_bytes bytes = {0};
     struct cs_store_profile_file file;
@@ -185,9 +175,8 @@ static void a_body_that_would_unpack_too_far_is_written_without_compression(void
     cs_bytes_fini(&bytes);
 }
 
-static void a_newer_version_is_refused_in_words(void **unused)
+TEST(a_newer_version_is_refused_in_words)
 {
-    (void)unused;
     struct cs_table *table = random_table(&cs_schema_points, 10), *back;
     struct cs_bytes bytes = {0};
     struct cs_store_profile_file file;
@@ -201,9 +190,8 @@ static void a_newer_version_is_refused_in_words(void **unused)
     cs_bytes_fini(&bytes);
 }
 
-static void heads_add_up_and_other_units_are_refused(void **unused)
+TEST(heads_add_up_and_other_units_are_refused)
 {
-    (void)unused;
     struct cs_store_profile_head sum = head, other = head;
     assert_int_equal(cs_store_profile_head_merge(&sum, &head), 0);
     assert_int_equal(sum.period_sum, 2 * head.period_sum);

@@ -3,19 +3,14 @@
 #include "store/store.h"
 #include "tests/unit/give_name.h"
 #include "tests/unit/store/each_profile.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char place[64], path[128];
 static struct cs_error err;
@@ -99,9 +94,8 @@ static void bad(const char *sentence, void *arg)
     n_bad++;
 }
 
-static void merges_of_one_profile_add_up_in_one_file(void **unused)
+TEST(merges_of_one_profile_add_up_in_one_file)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct seen seen = {0};
     assert_int_equal(cs_store_epoch(store, "{\"command\":\"true\"}", &err), 0);
@@ -123,9 +117,8 @@ static void merges_of_one_profile_add_up_in_one_file(void **unused)
     cs_store_close(store);
 }
 
-static void events_labels_and_kinds_have_files_of_their_own(void **unused)
+TEST(events_labels_and_kinds_have_files_of_their_own)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_store_profile_head head = clock_head;
     struct seen seen = {0};
@@ -148,9 +141,8 @@ static void events_labels_and_kinds_have_files_of_their_own(void **unused)
     cs_store_close(store);
 }
 
-static void epochs_started_in_the_same_second_are_two(void **unused)
+TEST(epochs_started_in_the_same_second_are_two)
 {
-    (void)unused;
     struct cs_store *a = opened(CS_STORE_WRITE), *b = opened(CS_STORE_WRITE);
     struct seen seen = {0};
     assert_string_equal(cs_store_epoch_name(a), "");
@@ -165,9 +157,8 @@ static void epochs_started_in_the_same_second_are_two(void **unused)
     cs_store_close(b);
 }
 
-static void counters_add_up_over_epochs(void **unused)
+TEST(counters_add_up_over_epochs)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     uint64_t sum = 99;
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
@@ -189,9 +180,8 @@ static int see_name(uint64_t offset, uint64_t size, const char *name, void *arg)
     return 0;
 }
 
-static void names_come_back_in_order_without_doubles(void **unused)
+TEST(names_come_back_in_order_without_doubles)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     const struct cs_store_image jit = {.id = "xjit", .kind = CS_IMAGE_JIT, .path = "[jit]", .build_id = ""};
     char all[256] = "";
@@ -208,9 +198,8 @@ static void names_come_back_in_order_without_doubles(void **unused)
     cs_store_close(store);
 }
 
-static void a_damaged_profile_fails_the_walk_and_is_named_by_verify(void **unused)
+TEST(a_damaged_profile_fails_the_walk_and_is_named_by_verify)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct seen seen = {0};
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
@@ -225,9 +214,8 @@ static void a_damaged_profile_fails_the_walk_and_is_named_by_verify(void **unuse
     cs_store_close(store);
 }
 
-static void a_profile_under_another_name_is_noticed_by_verify(void **unused)
+TEST(a_profile_under_another_name_is_noticed_by_verify)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct seen seen = {0};
     char moved[600];
@@ -240,9 +228,8 @@ static void a_profile_under_another_name_is_noticed_by_verify(void **unused)
     cs_store_close(store);
 }
 
-static void another_unit_is_refused_and_the_old_profile_stays(void **unused)
+TEST(another_unit_is_refused_and_the_old_profile_stays)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_store_profile_head cycles = clock_head;
     struct cs_table *table = points(64, 1);
@@ -257,9 +244,8 @@ static void another_unit_is_refused_and_the_old_profile_stays(void **unused)
     cs_store_close(store);
 }
 
-static void an_epoch_that_was_removed_is_said_so_and_a_new_one_helps(void **unused)
+TEST(an_epoch_that_was_removed_is_said_so_and_a_new_one_helps)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_table *table = points(64, 1);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
@@ -272,9 +258,8 @@ static void an_epoch_that_was_removed_is_said_so_and_a_new_one_helps(void **unus
     cs_store_close(store);
 }
 
-static void ids_that_would_leave_the_store_are_refused(void **unused)
+TEST(ids_that_would_leave_the_store_are_refused)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_table *table = points(64, 1);
     struct cs_store_image image = program;
@@ -288,9 +273,8 @@ static void ids_that_would_leave_the_store_are_refused(void **unused)
     cs_store_close(store);
 }
 
-static void an_image_seen_under_ever_new_paths_keeps_the_first_sixteen(void **unused)
+TEST(an_image_seen_under_ever_new_paths_keeps_the_first_sixteen)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_WRITE);
     struct cs_store_image image = program;
     char where[64], meta[512];
@@ -309,9 +293,8 @@ static void an_image_seen_under_ever_new_paths_keeps_the_first_sixteen(void **un
     cs_store_close(store);
 }
 
-static void there_is_no_store_where_none_is(void **unused)
+TEST(there_is_no_store_where_none_is)
 {
-    (void)unused;
     struct cs_store *store;
     assert_int_equal(cs_store_open(path, CS_STORE_READ, &store, &err), -ENOENT);
     assert_non_null(strstr(err.text, path));

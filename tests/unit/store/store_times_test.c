@@ -5,20 +5,15 @@
 #include "store/merge_file.h"
 #include "store/table/schema.h"
 #include "store/times.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define H UINT64_C(3600000)
 #define NOON UINT64_C(1795867200000) /* 2026-11-28 12:00 UTC */
@@ -31,9 +26,8 @@ static uint64_t parsed(const char *zone, const char *text, uint64_t after_ms)
     return cs_when_parse(text, NOON, after_ms, &ms) ? ms : 0;
 }
 
-static void a_time_is_a_clock_s_a_day_s_or_so_long_ago(void **unused)
+TEST(a_time_is_a_clock_s_a_day_s_or_so_long_ago)
 {
-    (void)unused;
     assert_int_equal(parsed("UTC", "11:30", 0), NOON - H / 2);
     assert_int_equal(parsed("UTC", "11:30:05", 0), NOON - H / 2 + 5000);
     assert_int_equal(parsed("UTC", "12:00", 0), NOON);

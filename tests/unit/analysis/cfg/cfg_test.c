@@ -2,13 +2,10 @@
 /* Graphs of procedures written in assembler below: blocks and edges are counted by hand. */
 #include "analysis/cfg/cfg.h"
 #include "analysis/cfg/noreturn.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #if defined(__x86_64__)
 #define PROCEDURE(name, body)                                                                                \
@@ -77,9 +74,8 @@ static bool has_edge(const struct cs_cfg *cfg, uint32_t from, uint32_t to, enum 
     return false;
 }
 
-static void a_branch_has_a_taken_and_a_fall_through_edge(void **state)
+TEST(a_branch_has_a_taken_and_a_fall_through_edge)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_diamond", NULL);
     assert_int_equal(cfg->n_insns, 6);
     assert_int_equal(cfg->n_blocks, 4);
@@ -93,9 +89,8 @@ static void a_branch_has_a_taken_and_a_fall_through_edge(void **state)
     cs_cfg_close(cfg);
 }
 
-static void blocks_that_must_run_equally_often_share_a_class(void **state)
+TEST(blocks_that_must_run_equally_often_share_a_class)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_diamond", NULL);
     struct cs_equivalence_classes classes;
     assert_int_equal(cs_cfg_classes(cfg, &classes), 0);
@@ -106,9 +101,8 @@ static void blocks_that_must_run_equally_often_share_a_class(void **state)
     cs_cfg_close(cfg);
 }
 
-static void a_loop_leads_back_to_its_own_block(void **state)
+TEST(a_loop_leads_back_to_its_own_block)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_loop", NULL);
     assert_int_equal(cfg->n_blocks, 3);
     assert_int_equal(cfg->n_edges, 5);
@@ -118,9 +112,8 @@ static void a_loop_leads_back_to_its_own_block(void **state)
     cs_cfg_close(cfg);
 }
 
-static void a_jump_table_gives_an_edge_for_each_entry(void **state)
+TEST(a_jump_table_gives_an_edge_for_each_entry)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_switch", NULL);
     assert_int_equal(cfg->n_jumps, 1);
     assert_int_equal(cfg->n_tables, 1);
@@ -130,9 +123,8 @@ static void a_jump_table_gives_an_edge_for_each_entry(void **state)
     cs_cfg_close(cfg);
 }
 
-static void nothing_follows_a_call_that_never_returns(void **state)
+TEST(nothing_follows_a_call_that_never_returns)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_calls_never", NULL);
     assert_false(cs_cfg_returns(code, cs_image_procedure_named(code, "t_never", 0, NULL)));
     assert_true(cs_cfg_returns(code, cs_image_procedure_named(code, "t_loop", 0, NULL)));
@@ -142,9 +134,8 @@ static void nothing_follows_a_call_that_never_returns(void **state)
     cs_cfg_close(cfg);
 }
 
-static void a_target_that_was_only_seen_is_an_edge_of_a_graph_with_something_missing(void **state)
+TEST(a_target_that_was_only_seen_is_an_edge_of_a_graph_with_something_missing)
 {
-    (void)state;
     struct cs_edge_profile *seen;
     struct cs_error err = {0};
     const struct cs_image_procedure *p = cs_image_procedure_named(code, "t_computed", 0, NULL);
@@ -162,9 +153,8 @@ static void a_target_that_was_only_seen_is_an_edge_of_a_graph_with_something_mis
     cs_cfg_close(cfg);
 }
 
-static void every_offset_finds_its_instruction_and_block(void **state)
+TEST(every_offset_finds_its_instruction_and_block)
 {
-    (void)state;
     struct cs_cfg *cfg = graph_of("t_diamond", NULL);
     for (uint32_t i = 0; i < cfg->n_insns; i++)
         for (unsigned k = 0; k < cfg->insns[i].length; k++)
@@ -176,9 +166,8 @@ static void every_offset_finds_its_instruction_and_block(void **state)
 }
 #endif
 
-static void seen_edges_of_equal_ends_are_summed_and_found_by_either_end(void **state)
+TEST(seen_edges_of_equal_ends_are_summed_and_found_by_either_end)
 {
-    (void)state;
     struct cs_edge_profile *p;
     struct cs_error err = {0};
     const struct cs_seen_edge edges[] = {

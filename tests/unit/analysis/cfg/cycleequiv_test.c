@@ -2,16 +2,11 @@
 /* Cycle equivalence against its definition: two edges are equivalent when every directed cycle through one
  * goes through the other. */
 #include "analysis/cfg/cfg.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define NODES 12
 #define EDGES 40
@@ -60,9 +55,8 @@ static void make_strongly_connected(void)
     }
 }
 
-static void edges_are_in_one_class_exactly_when_they_lie_on_the_same_cycles(void **unused)
+TEST(edges_are_in_one_class_exactly_when_they_lie_on_the_same_cycles)
 {
-    (void)unused;
     for (int round = 0; round < 4000; round++) {
         make_strongly_connected();
         assert_true(cs_cfg_cycle_equivalence(n_nodes, from, to, n_edges, class_of) > 0);
@@ -93,9 +87,8 @@ static double seconds(uint32_t n)
     return (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
 }
 
-static void time_grows_linearly(void **unused)
+TEST(time_grows_linearly)
 {
-    (void)unused;
     seconds(100000);
     double small = seconds(100000), large = seconds(800000);
     assert_true(large < 30 * small + 0.05); /* 8 times the work; the square would be 64 times */

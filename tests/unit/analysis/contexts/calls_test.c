@@ -4,17 +4,12 @@
 #include "analysis/contexts/calls.h"
 #include "image/code.h"
 #include "tests/unit/give_name.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FUNCTIONS 9
 #define DEPTH_MAX 8
@@ -117,9 +112,8 @@ static int last_of(const struct chain *c, unsigned f)
     return -1;
 }
 
-static void self_and_total_are_those_of_the_chains_however_they_recurse(void **unused)
+TEST(self_and_total_are_those_of_the_chains_however_they_recurse)
 {
-    (void)unused;
     struct cs_calls calls;
     open_calls(&calls, NULL, false);
     uint64_t all = 0, selves = 0;
@@ -142,9 +136,8 @@ static void self_and_total_are_those_of_the_chains_however_they_recurse(void **u
     cs_calls_close(&calls);
 }
 
-static void callers_and_callees_are_those_of_the_chains_and_add_up(void **unused)
+TEST(callers_and_callees_are_those_of_the_chains_and_add_up)
 {
-    (void)unused;
     struct cs_calls calls;
     open_calls(&calls, NULL, false);
     for (uint32_t n = 1; n < calls.n_functions; n++) {
@@ -175,9 +168,8 @@ static void callers_and_callees_are_those_of_the_chains_and_add_up(void **unused
     cs_calls_close(&calls);
 }
 
-static void trees_from_a_function_hold_its_total_inverted_or_not(void **unused)
+TEST(trees_from_a_function_hold_its_total_inverted_or_not)
 {
-    (void)unused;
     struct cs_calls calls;
     open_calls(&calls, NULL, false);
     for (uint32_t n = 1; n < calls.n_functions; n++) {
@@ -197,9 +189,8 @@ static void trees_from_a_function_hold_its_total_inverted_or_not(void **unused)
     cs_calls_close(&calls);
 }
 
-static void a_label_chooses_its_chains_and_labels_part_the_tree(void **unused)
+TEST(a_label_chooses_its_chains_and_labels_part_the_tree)
 {
-    (void)unused;
     struct cs_calls one, both;
     uint64_t half = 0;
     for (unsigned i = 1; i < CHAINS; i += 2)
@@ -218,9 +209,8 @@ static void a_label_chooses_its_chains_and_labels_part_the_tree(void **unused)
     cs_calls_close(&both);
 }
 
-static void short_names_leave_out_templates_parameters_and_types(void **unused)
+TEST(short_names_leave_out_templates_parameters_and_types)
 {
-    (void)unused;
     static const char *const names[][2] = {
         {"_Z8hash_oneRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "hash_one"},
         {"_ZNSt3mapImiSt4lessImESaISt4pairIKmiEEEixEOm", "std::map<>::operator[]"},
@@ -246,9 +236,8 @@ static void short_names_leave_out_templates_parameters_and_types(void **unused)
     }
 }
 
-static void a_name_fits_whole_or_in_short_or_without_its_namespaces(void **unused)
+TEST(a_name_fits_whole_or_in_short_or_without_its_namespaces)
 {
-    (void)unused;
     static const struct {
         const char *symbol, *wanted;
         int fits;

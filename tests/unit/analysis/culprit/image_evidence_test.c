@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the culprit analysis takes out of a store that was written here row by row. */
 #include "analysis/culprit/image_evidence.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[64];
 static struct cs_store *store;
@@ -67,9 +64,8 @@ static int remove_store(void **state)
     return remove_tree(directory);
 }
 
-static void cycles_are_preferred_whatever_event_is_met_first(void **state)
+TEST(cycles_are_preferred_whatever_event_is_met_first)
 {
-    (void)state;
     begin_epoch(1e9);
     put_samples("task-clock", "ns", 0x10, 5, 1000);
     begin_epoch(1e9);
@@ -82,9 +78,8 @@ static void cycles_are_preferred_whatever_event_is_met_first(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void the_cpu_clock_is_preferred_to_the_task_clock(void **state)
+TEST(the_cpu_clock_is_preferred_to_the_task_clock)
 {
-    (void)state;
     begin_epoch(2e9);
     put_samples("task-clock", "ns", 0x10, 5, 1000);
     begin_epoch(2e9);
@@ -95,9 +90,8 @@ static void the_cpu_clock_is_preferred_to_the_task_clock(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void names_that_only_begin_like_a_time_event_are_none(void **state)
+TEST(names_that_only_begin_like_a_time_event_are_none)
 {
-    (void)state;
     assert_true(cs_culprit_time_event("cycles:u") > cs_culprit_time_event("cpu-clock"));
     assert_int_equal(cs_culprit_time_event("cpu-cycles"), cs_culprit_time_event("cycles"));
     assert_true(cs_culprit_time_event("task-clock:u") > 0);
@@ -107,9 +101,8 @@ static void names_that_only_begin_like_a_time_event_are_none(void **state)
     assert_int_equal(cs_culprit_time_event("cache-misses"), 0);
 }
 
-static void epochs_add_up(void **state)
+TEST(epochs_add_up)
 {
-    (void)state;
     begin_epoch(1e9);
     put_samples("cycles", "cycles", 0x20, 3, 100);
     put_samples("cycles", "cycles", 0x8, 1, 100);
@@ -124,9 +117,8 @@ static void epochs_add_up(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void counted_events_are_told_by_their_period(void **state)
+TEST(counted_events_are_told_by_their_period)
 {
-    (void)state;
     begin_epoch(1e9);
     put_samples("cycles", "cycles", 0x20, 3, 100);
     put_samples("branch-misses", "events", 0x20, 2, 50);
@@ -138,9 +130,8 @@ static void counted_events_are_told_by_their_period(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void events_of_several_levels_are_not_added(void **state)
+TEST(events_of_several_levels_are_not_added)
 {
-    (void)state;
     begin_epoch(1e9);
     put_samples("cycles", "cycles", 0x20, 3, 100);
     put_samples("MEM_LOAD_RETIRED:L1_MISS", "events", 0x20, 4, 50);
@@ -153,9 +144,8 @@ static void events_of_several_levels_are_not_added(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void events_are_of_the_recordings_that_counted_them(void **state)
+TEST(events_are_of_the_recordings_that_counted_them)
 {
-    (void)state;
     begin_epoch(1e9);
     put_samples("cycles", "cycles", 0x20, 30, 100);
     begin_epoch(1e9);
@@ -166,9 +156,8 @@ static void events_are_of_the_recordings_that_counted_them(void **state)
     cs_culprit_evidence_close(e);
 }
 
-static void the_machine_is_that_of_the_newest_epoch_that_states_one(void **state)
+TEST(the_machine_is_that_of_the_newest_epoch_that_states_one)
 {
-    (void)state;
     struct cs_machine m;
     struct cs_error err = {0};
     bool recorded = false;
@@ -181,9 +170,8 @@ static void the_machine_is_that_of_the_newest_epoch_that_states_one(void **state
 }
 
 /* Two measurements never agree to ten digits, which is what is kept. */
-static void a_store_that_states_no_machine_is_read_with_one_measurement(void **state)
+TEST(a_store_that_states_no_machine_is_read_with_one_measurement)
 {
-    (void)state;
     struct cs_machine first, then;
     struct cs_error err = {0};
     bool recorded = true;
@@ -198,9 +186,8 @@ static void a_store_that_states_no_machine_is_read_with_one_measurement(void **s
     assert_true(fabs(then.memory_cycles / first.memory_cycles - 1) < 1e-8);
 }
 
-static void epochs_are_listed_newest_first(void **state)
+TEST(epochs_are_listed_newest_first)
 {
-    (void)state;
     const struct cs_store_epoch *epochs;
     size_t n;
     struct cs_error err = {0};
@@ -216,17 +203,15 @@ static void epochs_are_listed_newest_first(void **state)
 }
 
 /* 300 random draws of 200 lines hit 200 (1 - exp(-1.5)) = 155.374 different ones. */
-static void repeats_tell_how_many_lines_there_are(void **state)
+TEST(repeats_tell_how_many_lines_there_are)
 {
-    (void)state;
     assert_true(fabs(cs_culprit_evidence_population(300, 155.374) - 200) < 0.01);
     assert_true(cs_culprit_evidence_population(300, 290) == 0); /* too few repeats */
 }
 
 /* Two bursts of 100 distinct draws each out of 1000 lines meet 100 * 100 / 1000 = 10 times. */
-static void meetings_of_bursts_tell_how_many_lines_there_are(void **state)
+TEST(meetings_of_bursts_tell_how_many_lines_there_are)
 {
-    (void)state;
     double at_least;
     assert_true(fabs(cs_culprit_evidence_meetings(200, 2, 10, &at_least) - 1000) < 1e-6);
     assert_true(cs_culprit_evidence_meetings(200, 2, 1, &at_least) == 0);

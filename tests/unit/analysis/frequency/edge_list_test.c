@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Edges of bursts are found in the list, whatever number of them is looked up together. */
 #include "analysis/frequency/edge_flow_internal.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { N = 1000 };
 
@@ -19,9 +15,8 @@ static struct cs_counted_edge edge(uint32_t i)
         .image = i & 1, .to_image = (i >> 1) & 1, .from = 0x1000 + 16 * (i / 8), .to = 0x1000 + (i >> 2) % 3};
 }
 
-static void each_edge_is_found_and_no_other(void **state)
+TEST(each_edge_is_found_and_no_other)
 {
-    (void)state;
     struct cs_edge_flow flow = {.list = calloc(N, sizeof *flow.list)};
     struct edge_finder finder;
     struct cs_counted_edge *keys = calloc(N, sizeof *keys);

@@ -3,20 +3,15 @@
  * for only where the store holds what it was solved from. */
 #include "analysis/frequency/edge_flow.h"
 #include "store/table/burst_schemas.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char place[64], kept[128];
 static struct cs_error err;
@@ -122,9 +117,8 @@ static ino_t kept_inode(void)
     return st.st_ino;
 }
 
-static void kept_flows_equal_solved_ones(void **unused)
+TEST(kept_flows_equal_solved_ones)
 {
-    (void)unused;
     struct cs_edge_flow *solved = loaded();
     ino_t first = kept_inode();
     struct cs_edge_flow *recalled = loaded();
@@ -135,9 +129,8 @@ static void kept_flows_equal_solved_ones(void **unused)
     cs_edge_flow_close(recalled);
 }
 
-static void damaged_kept_flows_are_solved_anew(void **unused)
+TEST(damaged_kept_flows_are_solved_anew)
 {
-    (void)unused;
     struct cs_edge_flow *solved = loaded();
     struct stat st;
     assert_int_equal(stat(kept, &st), 0);
@@ -156,9 +149,8 @@ static void damaged_kept_flows_are_solved_anew(void **unused)
     cs_edge_flow_close(solved);
 }
 
-static void more_edges_are_solved_anew(void **unused)
+TEST(more_edges_are_solved_anew)
 {
-    (void)unused;
     struct cs_edge_flow *before = loaded();
     struct cs_store *store = opened(CS_STORE_WRITE);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
@@ -171,9 +163,8 @@ static void more_edges_are_solved_anew(void **unused)
     cs_edge_flow_close(after);
 }
 
-static void other_windows_are_solved_anew(void **unused)
+TEST(other_windows_are_solved_anew)
 {
-    (void)unused;
     struct cs_edge_flow *before = loaded();
     struct cs_store *store = opened(CS_STORE_WRITE);
     assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
@@ -187,9 +178,8 @@ static void other_windows_are_solved_anew(void **unused)
     cs_edge_flow_close(after);
 }
 
-static void raw_counts_neither_keep_nor_recall(void **unused)
+TEST(raw_counts_neither_keep_nor_recall)
 {
-    (void)unused;
     struct cs_store *store = opened(CS_STORE_READ);
     struct cs_edge_flow *t;
     struct stat st;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frequencies of a procedure whose counts are known, from edges and from samples. */
 #include "tests/unit/analysis/frequency/small_loop.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct cs_error err;
 
@@ -58,9 +54,8 @@ static struct cs_frequency estimated(struct seen *s, enum cs_frequency_method me
     return f;
 }
 
-static void blocks_and_edges_run_as_often_as_the_edges_say(void **state)
+TEST(blocks_and_edges_run_as_often_as_the_edges_say)
 {
-    (void)state;
     struct seen s = seen_edges();
     struct cs_frequency f = estimated(&s, CS_FREQUENCY_BURSTS);
     assert_near(f.block[0], 1000); /* has no branch: what it got from its caller */
@@ -94,22 +89,19 @@ static uint8_t confidence_of_loop(double off, double off_as_a_whole)
     return confidence;
 }
 
-static void replicates_that_differ_within_the_procedure_lower_confidence(void **state)
+TEST(replicates_that_differ_within_the_procedure_lower_confidence)
 {
-    (void)state;
     assert_int_equal(confidence_of_loop(0, 0), CS_CONFIDENCE_HIGH);
     assert_int_equal(confidence_of_loop(0.3, 0), CS_CONFIDENCE_LOW);
 }
 
-static void replicates_that_are_off_as_a_whole_do_not(void **state)
+TEST(replicates_that_are_off_as_a_whole_do_not)
 {
-    (void)state;
     assert_int_equal(confidence_of_loop(0, 0.5), CS_CONFIDENCE_HIGH);
 }
 
-static void without_edges_samples_are_the_prior(void **state)
+TEST(without_edges_samples_are_the_prior)
 {
-    (void)state;
     struct cs_frequency f = estimated(NULL, CS_FREQUENCY_BURSTS);
     assert_true(f.from_samples);
     assert_near(f.block[0], 20); /* samples an instruction */
@@ -121,9 +113,8 @@ static void without_edges_samples_are_the_prior(void **state)
     cs_frequency_fini(&f);
 }
 
-static void simple_rules_are_what_they_say(void **state)
+TEST(simple_rules_are_what_they_say)
 {
-    (void)state;
     struct cs_frequency equal = estimated(NULL, CS_FREQUENCY_EQUAL),
                         naive = estimated(NULL, CS_FREQUENCY_NAIVE);
     assert_near(equal.block[0], equal.block[1]);
@@ -135,9 +126,8 @@ static void simple_rules_are_what_they_say(void **state)
 }
 
 /* Blocks 0 and 2 are one class: S/M of its points is 10, 30, 10, 10. Three within 1.5 of the smallest. */
-static void dcpi_averages_the_first_cluster_of_a_class(void **state)
+TEST(dcpi_averages_the_first_cluster_of_a_class)
 {
-    (void)state;
     struct cs_frequency f = estimated(NULL, CS_FREQUENCY_DCPI);
     assert_near(f.block[0], 10);
     assert_near(f.block[2], 10);

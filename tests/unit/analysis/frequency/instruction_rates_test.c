@@ -3,17 +3,13 @@
 #include "analysis/frequency/edge_flow_internal.h"
 #include "store/table/burst_schemas.h"
 #include "store/table/schema.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct cs_error err;
 
@@ -34,9 +30,8 @@ static double normal(uint64_t *state)
     return sqrt(-2 * log(uniform(state))) * cos(6.283185307179586 * uniform(state));
 }
 
-static void without_a_timed_interval_all_groups_are_alike(void **unused)
+TEST(without_a_timed_interval_all_groups_are_alike)
 {
-    (void)unused;
     struct timed_intervals none = {0};
     struct group_rate rate[3];
     double mean;
@@ -49,9 +44,8 @@ static void without_a_timed_interval_all_groups_are_alike(void **unused)
 }
 
 /* Places whose true rates are known, timed with noise: the more bursts of a group were timed, the nearer. */
-static void rates_come_near_the_truth_as_their_spread_says(void **unused)
+TEST(rates_come_near_the_truth_as_their_spread_says)
 {
-    (void)unused;
     enum { GROUPS = 200, TIMED = 16 };
     struct timed_interval rows[GROUPS * TIMED];
     uint64_t group[GROUPS], state = 1;
@@ -85,9 +79,8 @@ static void rates_come_near_the_truth_as_their_spread_says(void **unused)
 }
 
 /* One burst of one group was timed, as on a machine that is too busy: what the others do isn't known by that. */
-static void one_timed_burst_doesnt_make_the_others_sure(void **unused)
+TEST(one_timed_burst_doesnt_make_the_others_sure)
 {
-    (void)unused;
     enum { PROGRAMS = 400 };
     uint64_t state = 7;
     double off = 0;
@@ -126,9 +119,8 @@ static double rate_where_some_leave(unsigned leave, unsigned come)
     return rate[0].weight / rate[1].weight;
 }
 
-static void intervals_that_leave_a_phase_tell_the_next_ones_rate(void **unused)
+TEST(intervals_that_leave_a_phase_tell_the_next_ones_rate)
 {
-    (void)unused;
     assert_near(rate_where_some_leave(0, 0), 1 / 3.0, 0.02);
     assert_near(rate_where_some_leave(30, 0), 1 / 3.0, 0.02);
     assert_near(rate_where_some_leave(70, 0), 1 / 3.0, 0.04);   /* a short phase before a long one */
@@ -156,17 +148,15 @@ static double rate_where_some_are_disturbed(unsigned disturbed)
     return rate[0].weight / rate[1].weight;
 }
 
-static void disturbed_intervals_tell_nothing_of_their_group(void **unused)
+TEST(disturbed_intervals_tell_nothing_of_their_group)
 {
-    (void)unused;
     assert_near(rate_where_some_are_disturbed(0), 3, 0.05);
     assert_near(rate_where_some_are_disturbed(30), 3, 0.05);
 }
 
 /* Three timed bursts of three groups, as fast as each other by chance. */
-static void few_timed_groups_dont_say_what_the_others_are(void **unused)
+TEST(few_timed_groups_dont_say_what_the_others_are)
 {
-    (void)unused;
     struct timed_interval rows[3];
     struct timed_intervals intervals = {.rows = rows};
     for (unsigned b = 0; b < 3; b++)
@@ -181,9 +171,8 @@ static void few_timed_groups_dont_say_what_the_others_are(void **unused)
 
 /* Two phases of a program of forty groups each; nothing was timed. How the sums of their weights are to one
  * another is drawn as widely as one group's is. */
-static void errors_of_a_phase_dont_cancel(void **unused)
+TEST(errors_of_a_phase_dont_cancel)
 {
-    (void)unused;
     enum { GROUPS = 40, EDGES = 10, BURSTS = 2 * GROUPS };
     struct cs_counted_edge list[2 * EDGES] = {0};
     struct burst_edge rows[BURSTS * EDGES];
@@ -421,9 +410,8 @@ static struct cs_store *new_store(char group[])
     return store;
 }
 
-static void a_group_that_runs_more_in_a_time_ran_more_often(void **unused)
+TEST(a_group_that_runs_more_in_a_time_ran_more_often)
 {
-    (void)unused;
     char folder[] = "/tmp/rates-test-XXXXXX";
     struct cs_store *store = new_store(folder);
     struct cs_edge_flow *t;
@@ -440,9 +428,8 @@ static void a_group_that_runs_more_in_a_time_ran_more_often(void **unused)
 }
 
 /* As many bursts begin in both loops, by chance; nine of ten samples are in the first. */
-static void bursts_stand_for_the_time_that_samples_tell(void **unused)
+TEST(bursts_stand_for_the_time_that_samples_tell)
 {
-    (void)unused;
     char folder[] = "/tmp/rates-test-XXXXXX";
     struct cs_store *store = new_store(folder);
     fill(store);
@@ -466,21 +453,18 @@ static void expect_ratio(void (*fill_with)(struct cs_store *), uint64_t first, d
     assert_int_equal(remove_tree(folder), 0);
 }
 
-static void code_whose_bursts_are_short_stands_for_its_time_as_well(void **unused)
+TEST(code_whose_bursts_are_short_stands_for_its_time_as_well)
 {
-    (void)unused;
     expect_ratio(fill_lengths, 500, 1, 1e-3);
 }
 
-static void records_of_no_burst_count_as_bursts_do(void **unused)
+TEST(records_of_no_burst_count_as_bursts_do)
 {
-    (void)unused;
     expect_ratio(fill_with_records, 0, 1, 0.01);
 }
 
-static void a_few_ends_of_phases_move_little(void **unused)
+TEST(a_few_ends_of_phases_move_little)
 {
-    (void)unused;
     expect_ratio(fill_one_way, 0, 1, 0.15);
 }
 
@@ -496,17 +480,15 @@ static double ratio_by_timed(uint64_t timed)
     return ratio;
 }
 
-static void a_burst_that_was_timed_counts_by_its_own_rate(void **unused)
+TEST(a_burst_that_was_timed_counts_by_its_own_rate)
 {
-    (void)unused;
     assert_near(ratio_by_timed(0), 1, 0.01);
     assert_true(ratio_by_timed(9) > 1.4 && ratio_by_timed(9) < 3);
     assert_near(ratio_by_timed(20), 3, 0.01);
 }
 
-static void a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length(void **unused)
+TEST(a_long_burst_counts_for_more_than_a_short_one_but_not_by_its_length)
 {
-    (void)unused;
     char folder[] = "/tmp/rates-test-XXXXXX";
     struct cs_store *store = new_store(folder);
     fill_short_and_long(store);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Visit frequencies against a simulated walk's exact counts and against plain iteration. */
 #include "analysis/frequency/markov_chain.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define STATES 30
 #define MOST 200
@@ -28,9 +23,8 @@ static uint32_t draw(uint32_t n)
 
 /* A closed walk visits each state as often as it leaves it, so its counts are the chain's stationary flow,
  * whatever made it turn where. */
-static void counts_of_a_closed_walk_are_reproduced(void **unused)
+TEST(counts_of_a_closed_walk_are_reproduced)
 {
-    (void)unused;
     for (int round = 0; round < 200; round++) {
         uint32_t from[MOST], to[MOST], n = 0, choice[STATES][3];
         double weight[MOST] = {0}, visits[STATES], seen[STATES] = {0};
@@ -79,9 +73,8 @@ static void eliminate_densely(uint32_t n, double *p, double *visits)
 }
 
 /* With a state that can't be left, one that isn't reached, and a transition that wasn't taken in one lane alone. */
-static void four_solves_at_a_time_are_equal_to_four(void **unused)
+TEST(four_solves_at_a_time_are_equal_to_four)
 {
-    (void)unused;
     static double weight[CS_MARKOV_LANES][4 * STATES];
     static cs_lanes weights[4 * STATES];
     static uint32_t from[4 * STATES], to[4 * STATES];
@@ -120,9 +113,8 @@ static void *solve_often(void *argument)
     return NULL;
 }
 
-static void twins_solve_at_the_same_time_what_each_solves_alone(void **unused)
+TEST(twins_solve_at_the_same_time_what_each_solves_alone)
 {
-    (void)unused;
     static cs_lanes weights[2][3 * STATES];
     uint32_t from[3 * STATES], to[3 * STATES], n = 0;
     for (uint32_t i = 0; i < STATES; i++)
@@ -150,9 +142,8 @@ static void twins_solve_at_the_same_time_what_each_solves_alone(void **unused)
     cs_markov_close(chain);
 }
 
-static void sparse_and_dense_elimination_agree_to_twelve_digits(void **unused)
+TEST(sparse_and_dense_elimination_agree_to_twelve_digits)
 {
-    (void)unused;
     static double p[MANY * MANY], weight[6 * MANY];
     static uint32_t from[6 * MANY], to[6 * MANY];
     for (int round = 0; round < 10; round++) {
@@ -183,9 +174,8 @@ static void sparse_and_dense_elimination_agree_to_twelve_digits(void **unused)
     }
 }
 
-static void loop_of_a_trillion_turns_keeps_its_digits(void **unused)
+TEST(loop_of_a_trillion_turns_keeps_its_digits)
 {
-    (void)unused;
     const uint32_t from[] = {0, 1, 2, 2}, to[] = {1, 2, 1, 0};
     const double weight[] = {1, 1, 1e12 - 1, 1};
     double visits[3];
@@ -196,9 +186,8 @@ static void loop_of_a_trillion_turns_keeps_its_digits(void **unused)
     cs_markov_close(chain);
 }
 
-static void what_is_never_reached_has_frequency_zero(void **unused)
+TEST(what_is_never_reached_has_frequency_zero)
 {
-    (void)unused;
     const uint32_t from[] = {0, 1, 2}, to[] = {1, 0, 1};
     const double weight[] = {3, 3, 5};
     double visits[3];

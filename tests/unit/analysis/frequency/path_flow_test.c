@@ -4,14 +4,10 @@
  * paths of ten begin there. */
 #include "analysis/frequency/edge_flow_internal.h"
 #include "store/table/burst_schemas.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { A = 0x10, B = 0x20, C = 0x30, D = 0x40 };
 enum { A_C, B_C, C_TAKEN, C_FALLS, D_A, D_B, TRANSFERS };
@@ -96,9 +92,8 @@ static void solve(struct program *p)
     cs_markov_close(chain.chain);
 }
 
-static void where_time_goes_tells_no_more_of_directions(void **unused)
+TEST(where_time_goes_tells_no_more_of_directions)
 {
-    (void)unused;
     struct program p;
     set_up(&p);
     add_paths(&p, A, 9000, A_C, C_TAKEN);
@@ -112,9 +107,8 @@ static void where_time_goes_tells_no_more_of_directions(void **unused)
     assert_true(fabs(p.list[D_A].flow / p.list[D_B].flow - 1) < 0.05);
 }
 
-static void where_nobody_knows_the_way_the_paths_behind_it_say_it(void **unused)
+TEST(where_nobody_knows_the_way_the_paths_behind_it_say_it)
 {
-    (void)unused;
     struct program p;
     set_up(&p);
     add_paths(&p, A, 3000, A_C, C_TAKEN);
@@ -134,9 +128,8 @@ static void where_nobody_knows_the_way_the_paths_behind_it_say_it(void **unused)
 
 /* Two loops in which paths end because they are long enough. One was once seen to go into the other, which
  * nothing was seen to leave: that one turn isn't all there is to know of them. */
-static void a_loop_that_nothing_was_seen_to_leave_has_not_all(void **unused)
+TEST(a_loop_that_nothing_was_seen_to_leave_has_not_all)
 {
-    (void)unused;
     enum { STAYS_A, A_TO_B, STAYS_B };
     struct cs_counted_edge list[] = {{.from = A, .to = A - 8, .count = 160000},
                                      {.from = A, .to = B - 8, .count = 1},

@@ -2,14 +2,9 @@
 /* Each instruction that the interpreter of paths knows against the processor, with all known before and with
  * some bits not. (Whole paths: tests/programs/path_driver.c.) */
 #include "analysis/interpret/abstract_run_internal.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* On rax, rcx and rdx alone. What it leaves undefined of the flags isn't compared. */
 struct instruction {
@@ -163,9 +158,8 @@ static void interpret(const struct path_op *op, const uint64_t reg[3], const uin
     path_execute(state, op, 0);
 }
 
-static void instructions_do_what_the_processor_does(void **unused)
+TEST(instructions_do_what_the_processor_does)
 {
-    (void)unused;
     static struct path_state state;
     unsigned known = 0, all = 0;
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/machine/time_base.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Ten chains of 2000 and 6000 adds at 0.7 ticks, reading cost 40; all but one of each kind disturbed. */
-static void a_single_undisturbed_chain_of_each_length_is_enough(void **state)
+TEST(a_single_undisturbed_chain_of_each_length_is_enough)
 {
-    (void)state;
     double shorter[10], longer[10];
     for (int i = 0; i < 10; i++) {
         shorter[i] = 40 + 0.7 * 2000 + 300 * (i != 3);
@@ -21,9 +15,8 @@ static void a_single_undisturbed_chain_of_each_length_is_enough(void **state)
     assert_true(fabs(cs_time_base_ticks_per_add(shorter, longer, 10, 2000, 6000) - 0.7) < 1e-9);
 }
 
-static void chains_of_equal_length_tell_nothing(void **state)
+TEST(chains_of_equal_length_tell_nothing)
 {
-    (void)state;
     double t[1] = {100};
     assert_true(cs_time_base_ticks_per_add(t, t, 1, 2000, 2000) < 0);
     assert_true(cs_time_base_ticks_per_add(t, t, 0, 2000, 6000) < 0);
@@ -49,9 +42,8 @@ static double core_cycles_of_a_multiplication(const struct cs_time_base *clock)
     return best / 4000 * clock->core_hz / clock->tsc_hz;
 }
 
-static void a_dependent_multiplication_takes_three_calibrated_cycles(void **state)
+TEST(a_dependent_multiplication_takes_three_calibrated_cycles)
 {
-    (void)state;
     double cycles = 0;
     for (int attempt = 0; attempt < 5 && !(fabs(cycles - 3) < 0.15); attempt++) { /* the clock may change */
         struct cs_time_base clock;

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/machine/machine.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void the_model_follows_the_instruction_sets_and_not_the_stated_number(void **state)
+TEST(the_model_follows_the_instruction_sets_and_not_the_stated_number)
 {
-    (void)state;
     const uint32_t amx = CS_MACHINE_HAS_AMX | CS_MACHINE_HAS_AVX512F | CS_MACHINE_HAS_AVX512_VBMI2 |
                          CS_MACHINE_HAS_AVX2 | CS_MACHINE_HAS_ADX;
     assert_string_equal(cs_machine_models(CS_MACHINE_INTEL, amx)[0], "sapphirerapids");
@@ -31,9 +25,8 @@ static void the_model_follows_the_instruction_sets_and_not_the_stated_number(voi
     assert_string_equal(cs_machine_models(CS_MACHINE_OTHER, 0)[0], "x86-64-v2");
 }
 
-static void a_recorded_machine_is_what_it_stated(void **state)
+TEST(a_recorded_machine_is_what_it_stated)
 {
-    (void)state;
     struct cs_machine m;
     assert_int_equal(
         cs_machine_from_stated("GenuineIntel,6,60,3", "Intel(R) Core(TM) i7-4790 CPU @ 3.60GHz", &m), 0);
@@ -51,9 +44,8 @@ static void a_recorded_machine_is_what_it_stated(void **state)
     assert_true(m.l1d.bytes > 0);
 }
 
-static void every_list_of_models_ends(void **state)
+TEST(every_list_of_models_ends)
 {
-    (void)state;
     for (uint32_t bit = 0; bit < 18; bit++)
         for (int vendor = 0; vendor < 3; vendor++) {
             const char *const *m = cs_machine_models((enum cs_machine_vendor)vendor, UINT32_C(1) << bit);
@@ -64,9 +56,8 @@ static void every_list_of_models_ends(void **state)
         }
 }
 
-static void a_machine_survives_json(void **state)
+TEST(a_machine_survives_json)
 {
-    (void)state;
     struct cs_machine m, back;
     char text[4096];
     cs_machine_detect(&m);
@@ -82,9 +73,8 @@ static void a_machine_survives_json(void **state)
     assert_int_equal(cs_machine_to_json(&m, text, 20), -ENOSPC);
 }
 
-static void a_field_of_a_wrong_type_keeps_its_default(void **state)
+TEST(a_field_of_a_wrong_type_keeps_its_default)
 {
-    (void)state;
     struct cs_machine m, fallback;
     cs_machine_default(&fallback);
     assert_int_equal(
@@ -97,9 +87,8 @@ static void a_field_of_a_wrong_type_keeps_its_default(void **state)
     assert_int_equal(cs_machine_from_json("{", &m), -EINVAL);
 }
 
-static void the_ladder_is_read_between_its_steps_and_beyond_them(void **state)
+TEST(the_ladder_is_read_between_its_steps_and_beyond_them)
 {
-    (void)state;
     struct cs_machine m;
     cs_machine_default(&m);
     assert_true(cs_machine_ladder(&m, 1 << 20) == 0); /* not measured */
@@ -112,9 +101,8 @@ static void the_ladder_is_read_between_its_steps_and_beyond_them(void **state)
     assert_true(cs_machine_ladder(&m, 1e12) == m.memory_cycles);
 }
 
-static void a_deeper_level_is_measured_slower(void **state)
+TEST(a_deeper_level_is_measured_slower)
 {
-    (void)state;
 #ifdef __SANITIZE_THREAD__
     skip(); /* each load is then a call */
 #endif
@@ -167,9 +155,8 @@ static void change(const char *member, json_t *value)
     json_decref(kept);
 }
 
-static void a_machine_is_measured_once_an_hour_and_boot(void **state)
+TEST(a_machine_is_measured_once_an_hour_and_boot)
 {
-    (void)state;
     struct cs_machine first, second;
     assert_true(recalled_age(&first) == 0);
     assert_true(recalled_age(&second) > 0);

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program that is called: its input and its outputs. */
 #include "analysis/schedule/mca_call.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
-static void a_called_program_gets_its_input_and_gives_both_outputs(void **state)
+TEST(a_called_program_gets_its_input_and_gives_both_outputs)
 {
-    (void)state;
     struct mca_answer a;
     char *const args[] = {"sh", "-c", "cat; echo bad >&2; exit 3", NULL};
     assert_int_equal(mca_call("/bin/sh", args, "two\nlines\n", 10, &a), 0);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* analysis/statistics/phase.h on made-up programs whose phases are known. */
 #include "analysis/statistics/phase.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KINDS 8
 
@@ -65,9 +60,8 @@ static void expect(const struct stretch *truth, size_t n_truth, unsigned samples
     free(phases);
 }
 
-static void phases_that_come_back_are_recognised(void **unused)
+TEST(phases_that_come_back_are_recognised)
 {
-    (void)unused;
     const struct stretch truth[] = {{writing, 5, 0},      {compressing, 20, 1}, {expanding, 9, 2},
                                     {compressing, 20, 1}, {expanding, 9, 2},    {writing, 3, 0}};
     expect(truth, 6, 1000);
@@ -75,9 +69,8 @@ static void phases_that_come_back_are_recognised(void **unused)
     expect(truth, 6, 30);
 }
 
-static void a_program_without_phases_has_one(void **unused)
+TEST(a_program_without_phases_has_one)
 {
-    (void)unused;
     const struct stretch truth[] = {{compressing, 500, 0}};
     expect(truth, 1, 1000);
     expect(truth, 1, 50);
@@ -85,16 +78,14 @@ static void a_program_without_phases_has_one(void **unused)
     expect(truth, 1, 5);
 }
 
-static void silence_is_no_phase(void **unused)
+TEST(silence_is_no_phase)
 {
-    (void)unused;
     const struct stretch truth[] = {{compressing, 10, 0}, {NULL, 7, CS_PHASE_IDLE}, {compressing, 10, 0}};
     expect(truth, 3, 200);
 }
 
-static void an_interval_in_which_the_program_changes_over_belongs_to_a_side(void **unused)
+TEST(an_interval_in_which_the_program_changes_over_belongs_to_a_side)
 {
-    (void)unused;
     uint64_t counts[21 * KINDS] = {0};
     struct cs_phase phases[21];
     for (unsigned i = 0; i < 21; i++) {
@@ -106,9 +97,8 @@ static void an_interval_in_which_the_program_changes_over_belongs_to_a_side(void
 }
 
 /* The sampler was late: the samples of two intervals were spread over both. */
-static void two_intervals_of_a_change_belong_to_a_side_each(void **unused)
+TEST(two_intervals_of_a_change_belong_to_a_side_each)
 {
-    (void)unused;
     uint64_t counts[22 * KINDS] = {0};
     struct cs_phase phases[22];
     for (unsigned i = 0; i < 22; i++) {
@@ -119,18 +109,16 @@ static void two_intervals_of_a_change_belong_to_a_side_each(void **unused)
     assert_int_equal(phases[1].first, 11);
 }
 
-static void short_work_of_another_kind_is_a_phase(void **unused)
+TEST(short_work_of_another_kind_is_a_phase)
 {
-    (void)unused;
     const struct stretch truth[] = {{compressing, 10, 0}, {writing, 2, 1}, {expanding, 10, 2}};
     expect(truth, 3, 200);
     const struct stretch single[] = {{compressing, 10, 0}, {writing, 1, 1}, {expanding, 10, 2}};
     expect(single, 3, 200);
 }
 
-static void distance_is_none_for_noise_and_one_for_nothing_in_common(void **unused)
+TEST(distance_is_none_for_noise_and_one_for_nothing_in_common)
 {
-    (void)unused;
     double mean = 0;
     unsigned above = 0;
     for (unsigned round = 0; round < 400; round++) {
@@ -147,9 +135,8 @@ static void distance_is_none_for_noise_and_one_for_nothing_in_common(void **unus
     assert_true(cs_phase_distance(a, a, KINDS) <= 0);
 }
 
-static void nothing_has_no_phases(void **unused)
+TEST(nothing_has_no_phases)
 {
-    (void)unused;
     assert_int_equal(cs_phases_find(NULL, 0, 5, 0.1, NULL), 0);
 }
 

@@ -2,15 +2,10 @@
 /* Truth: sums of exact binomial terms, tabulated chi-square quantiles, a worked Benjamini-Hochberg example.
  */
 #include "analysis/statistics/significance.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define NEAR(a, b, eps) assert_true(fabs((a) - (b)) <= (eps)*fmax(1e-12, fabs(b)))
 
@@ -22,9 +17,8 @@ static double tail(int k, int n, double p, int upper)
     return sum;
 }
 
-static void binomial_tails_equal_sums_of_terms(void **state)
+TEST(binomial_tails_equal_sums_of_terms)
 {
-    (void)state;
     const double chances[] = {0.5, 0.1, 0.73};
     for (size_t c = 0; c < 3; c++)
         for (int n = 1; n < 200; n += 13)
@@ -34,18 +28,16 @@ static void binomial_tails_equal_sums_of_terms(void **state)
             }
 }
 
-static void chi_square_agrees_with_the_table(void **state)
+TEST(chi_square_agrees_with_the_table)
 {
-    (void)state;
     NEAR(cs_chi_square_above(3.841459, 1), 0.05, 1e-5);
     NEAR(cs_chi_square_above(18.475307, 7), 0.01, 1e-5);
     NEAR(cs_chi_square_above(2.167350, 7), 0.95, 1e-5);
     NEAR(cs_chi_square_above(124.342113, 100), 0.05, 1e-5);
 }
 
-static void poisson_runs_differ_as_seldom_as_they_should(void **state)
+TEST(poisson_runs_differ_as_seldom_as_they_should)
 {
-    (void)state;
     unsigned seed = 7, alarms = 0;
     for (int trial = 0; trial < 2000; trial++) {
         double count[8];
@@ -60,9 +52,8 @@ static void poisson_runs_differ_as_seldom_as_they_should(void **state)
     assert_in_range(alarms, 50, 150); /* 5 % of 2000 is 100; the counts are a little under Poisson */
 }
 
-static void false_discovery_follows_the_worked_example(void **state)
+TEST(false_discovery_follows_the_worked_example)
 {
-    (void)state;
     const double p[] = {0.01, 0.04, 0.03, 0.005};
     double q[4];
     assert_int_equal(cs_false_discovery(p, 4, 4, q), 0);
@@ -75,9 +66,8 @@ static void false_discovery_follows_the_worked_example(void **state)
     NEAR(q[1], 0.4, 1e-9);
 }
 
-static void student_agrees_with_the_table(void **state)
+TEST(student_agrees_with_the_table)
 {
-    (void)state;
     NEAR(cs_student_two_sided(12.7062, 1), 0.05, 1e-4);
     NEAR(cs_student_two_sided(-2.776445, 4), 0.05, 1e-4);
     NEAR(cs_student_two_sided(3.355387, 8), 0.01, 1e-4);
@@ -85,9 +75,8 @@ static void student_agrees_with_the_table(void **state)
     NEAR(cs_student_two_sided(0, 5), 1.0, 1e-9);
 }
 
-static void median_ignores_what_is_not_finite(void **state)
+TEST(median_ignores_what_is_not_finite)
 {
-    (void)state;
     double v[] = {3, (double)NAN, 1, (double)INFINITY, 2};
     NEAR(cs_median(v, 5), 2.0, 0.0);
     assert_true(isnan(cs_median(v, 0)));

@@ -2,13 +2,9 @@
 /* Estimates held against counts that are known: points, scales, shares. */
 #include "analysis/validation/accuracy.h"
 #include "tests/unit/analysis/frequency/small_loop.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static void assert_near(double value, double expected)
 {
@@ -24,17 +20,15 @@ static struct cs_accuracy_point some[] = {
     {.weight = 10, .ratio = 0, .confidence = CS_CONFIDENCE_LOW, .seen = false},       /* never estimated */
 };
 
-static void the_scale_is_the_median_ratio_by_weight(void **state)
+TEST(the_scale_is_the_median_ratio_by_weight)
 {
-    (void)state;
     struct cs_accuracy_points points = {some, 4, 4};
     assert_near(cs_accuracy_scale(&points), 2);
     assert_near(cs_accuracy_scale(&(struct cs_accuracy_points){0}), 0);
 }
 
-static void shares_within_5_10_15_percent_are_by_weight(void **state)
+TEST(shares_within_5_10_15_percent_are_by_weight)
 {
-    (void)state;
     struct cs_accuracy_points points = {some, 4, 4};
     struct cs_accuracy_errors errors = {0};
     cs_accuracy_add(&errors, &points, 2);
@@ -58,9 +52,8 @@ static struct cs_truth_insn insns[] = {{0x1000, 1000},  {0x1004, 1000}, {0x1008,
 static struct cs_truth_edge edges[] = {{0x100c, 0x1008, 9000}};
 static const struct cs_truth truth = {insns, edges, 6, 1, 24000, true};
 
-static void true_edges_follow_from_instructions_and_taken_branches(void **state)
+TEST(true_edges_follow_from_instructions_and_taken_branches)
 {
-    (void)state;
     assert_near(cs_accuracy_true_edge(&loop, FALL_IN, &truth), 1000);
     assert_near(cs_accuracy_true_edge(&loop, BACK, &truth), 9000);
     assert_near(cs_accuracy_true_edge(&loop, FALL_OUT, &truth), 1000);
@@ -69,9 +62,8 @@ static void true_edges_follow_from_instructions_and_taken_branches(void **state)
 }
 
 /* An estimate in thousandths, but for the loop's, which is a fifth too high. */
-static void points_are_instructions_by_samples_and_edges_by_truth(void **state)
+TEST(points_are_instructions_by_samples_and_edges_by_truth)
 {
-    (void)state;
     double block[] = {1, 12, 1}, insn[] = {1, 1, 12, 12, 1, 1}, edge[] = {1, 10.8, 1.2, 1, 1},
            seen[] = {1, 1, 0};
     uint8_t confidence[N_LOOP_EDGES] = {0};

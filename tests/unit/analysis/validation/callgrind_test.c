@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file of callgrind, written by hand after its manual's format, read for each of its images. */
 #include "analysis/validation/callgrind.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char format[] =
     "# callgrind format\nversion: 1\ncmd: %s -x /lib/libother.so\npositions: instr line\n"
@@ -37,9 +33,8 @@ static struct cs_truth *load(const char *command, const char *image)
     return truth;
 }
 
-static void each_image_has_its_own_counts(void **state)
+TEST(each_image_has_its_own_counts)
 {
-    (void)state;
     struct cs_truth *tool = load("/opt/tool", "/opt/tool"),
                     *other = load("/opt/tool", "/usr/lib/libother.so");
     assert_non_null(tool);
@@ -58,9 +53,8 @@ static void each_image_has_its_own_counts(void **state)
     cs_truth_close(other);
 }
 
-static void the_command_is_the_program(void **state)
+TEST(the_command_is_the_program)
 {
-    (void)state;
     char folder[] = "/tmp/cyclescope-callgrind.XXXXXX", file[64], link[64];
     assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/tool", folder);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* analysis/validation/oracle_fit.c: weights of groups from exact counts. */
 #include "analysis/validation/oracle_fit.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /* Three groups, the second runs half as many instructions in a unit of time as the first, the third a tenth:
  * their counts are of equally many bursts, the truth is not. */
-static void weights_are_how_much_oftener_a_place_ran_than_it_was_seen(void **state)
+TEST(weights_are_how_much_oftener_a_place_ran_than_it_was_seen)
 {
-    (void)state;
     const uint32_t group[] = {0, 0, 1, 1, 2, 2}, at[] = {1, 2, 2, 3, 3, 4};
     const double count[] = {1000, 500, 700, 800, 300, 900};
     const double rate[] = {1, 0.5, 0.1};
@@ -31,9 +26,8 @@ static void weights_are_how_much_oftener_a_place_ran_than_it_was_seen(void **sta
     assert_true(fabs(weighed / seen - 1) < 1e-9);
 }
 
-static void a_place_without_a_known_truth_keeps_its_weight(void **state)
+TEST(a_place_without_a_known_truth_keeps_its_weight)
 {
-    (void)state;
     const uint32_t group[] = {0, 1}, at[] = {1, 2};
     const double count[] = {10, 10}, truth[] = {-1, 3e5, -1};
     double weight[2];

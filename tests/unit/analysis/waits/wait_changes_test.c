@@ -2,15 +2,11 @@
 /* Waits of two sides: what chance makes is no change, what grew is. Runs are drawn. Waits come at random, the lengths
  * of a place spread over a decade, and short ones are sampled as the kernel's part does it. */
 #include "analysis/waits/wait_changes.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define PLACES 100
 #define T 4e6 /* ns: shorter waits are sampled */
@@ -82,9 +78,8 @@ static void what_chance_makes_is_no_change(void **state)
                     2); /* comparisons with any, of 20: with all 2,000 rows alike each is a false one */
 }
 
-static void a_wait_that_grew_is_found_alone(void **state)
+TEST(a_wait_that_grew_is_found_alone)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct cs_wait_changes c = compare(2, 2000, 20, 0, 0);
         assert_int_equal(c.n_significant, 1);
@@ -108,9 +103,8 @@ static void runs_that_differ_among_themselves_widen_chance(void **state)
     assert_in_range(significant, 0, 3);
 }
 
-static void a_busy_machine_hides_no_other_change(void **state)
+TEST(a_busy_machine_hides_no_other_change)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct cs_wait_changes c = compare(2, 2000, 3, 0, PLACES / 2);
         assert_true(c.dispersion < 1.6 && c.dispersion_for_cpu > 10);
@@ -120,9 +114,8 @@ static void a_busy_machine_hides_no_other_change(void **state)
     }
 }
 
-static void runs_of_twice_the_length_have_the_same_shares(void **state)
+TEST(runs_of_twice_the_length_have_the_same_shares)
 {
-    (void)state;
     struct cs_wait_changes c = {.least_percent = 5, .shares = true}, costs = {.least_percent = 5};
     for (unsigned side = 0; side < 2; side++) {
         struct made *m = draw_run(side ? 4000 : 2000, 1, 0, 0);

@@ -4,15 +4,11 @@
 #include "analysis/waits/wait_reading.h"
 #include "analysis/waits/wait_rounds.h"
 #include "sampler/waits/reasons.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 #define TICK 4000000U
 #define SECOND 1000000000ULL
@@ -33,9 +29,8 @@ static const char *name_of(struct cs_wait_record r)
     return cs_wait_reason_name(cs_wait_reason_of_record(&r, TICK));
 }
 
-static void a_poll_is_for_what_its_descriptors_are(void **state)
+TEST(a_poll_is_for_what_its_descriptors_are)
 {
-    (void)state;
     assert_string_equal(name_of(polled(CS_WAIT_LISTENS, 0)), "poll:accept");
     assert_string_equal(name_of(polled(CS_WAIT_SERVES, 0)), "poll:client");
     assert_string_equal(name_of(polled(CS_WAIT_EVENTS, 0)), "poll:events");
@@ -44,17 +39,15 @@ static void a_poll_is_for_what_its_descriptors_are(void **state)
     assert_string_equal(name_of(polled(CS_WAIT_NOTHING, 0)), "poll");
 }
 
-static void a_request_under_way_counts_beside_a_listening_socket_but_a_pipe_does_not(void **state)
+TEST(a_request_under_way_counts_beside_a_listening_socket_but_a_pipe_does_not)
 {
-    (void)state;
     assert_string_equal(name_of(polled(CS_WAIT_ASKS, 1U << CS_WAIT_LISTENS)), "poll:socket");
     assert_string_equal(name_of(polled(CS_WAIT_PIPES, 1U << CS_WAIT_LISTENS)), "poll:events");
     assert_string_equal(name_of(polled(CS_WAIT_PAIR, 1U << CS_WAIT_SERVES)), "poll:events");
 }
 
-static void a_kept_connection_without_a_request_is_no_wait(void **state)
+TEST(a_kept_connection_without_a_request_is_no_wait)
 {
-    (void)state;
     struct cs_wait_record r = polled(CS_WAIT_ASKS, 0);
     r.has_ticks = 1;
     r.sent_ticks = 2000, r.received_ticks = 1000; /* answered four seconds ago, before this wait of one */
@@ -65,9 +58,8 @@ static void a_kept_connection_without_a_request_is_no_wait(void **state)
     assert_string_equal(name_of(r), "poll:socket");
 }
 
-static void two_sockets_without_a_name_are_a_wait_once_somebody_answered(void **state)
+TEST(two_sockets_without_a_name_are_a_wait_once_somebody_answered)
 {
-    (void)state;
     struct cs_wait_record r = polled(CS_WAIT_PAIR, 0);
     assert_string_equal(name_of(r), "poll:socket");
     r.waker_kind = CS_WAKER_NO_END;
@@ -79,17 +71,15 @@ static void two_sockets_without_a_name_are_a_wait_once_somebody_answered(void **
     assert_string_equal(name_of(r), "poll:events");
 }
 
-static void port_53_is_a_resolver(void **state)
+TEST(port_53_is_a_resolver)
 {
-    (void)state;
     struct cs_wait_record r = polled(CS_WAIT_ASKS, 0);
     r.peer_port = 53;
     assert_string_equal(name_of(r), "poll:resolver");
 }
 
-static void a_poll_or_select_of_nothing_sleeps(void **state)
+TEST(a_poll_or_select_of_nothing_sleeps)
 {
-    (void)state;
     struct cs_wait_record r = polled(CS_WAIT_NOTHING, 0);
     r.args[1] = 0;
     assert_string_equal(name_of(r), "poll:sleep");
@@ -97,9 +87,8 @@ static void a_poll_or_select_of_nothing_sleeps(void **state)
     assert_string_equal(name_of(r), "poll:sleep");
 }
 
-static void reading_from_a_client_is_idle_and_writing_to_it_is_not(void **state)
+TEST(reading_from_a_client_is_idle_and_writing_to_it_is_not)
 {
-    (void)state;
     struct cs_wait_record r = {.reason = CS_WAIT_DESCRIPTOR,
                                .call = __NR_read,
                                .class = CS_WAIT_SERVES,
@@ -118,9 +107,8 @@ static void reading_from_a_client_is_idle_and_writing_to_it_is_not(void **state)
     assert_string_equal(name_of(r), "socket");
 }
 
-static void who_waits_for_an_idle_thread_is_idle(void **state)
+TEST(who_waits_for_an_idle_thread_is_idle)
 {
-    (void)state;
     struct cs_wait_facts f = {.ns = 100, .by_idle_ns = 90};
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_IDLE);
     assert_int_equal(cs_wait_reading_of("pipe", &f), CS_WAIT_IS_IDLE);
@@ -130,9 +118,8 @@ static void who_waits_for_an_idle_thread_is_idle(void **state)
     assert_int_equal(cs_wait_reading_of("pipe", &f), CS_WAIT_IS_WAIT);
 }
 
-static void where_nothing_tells_both_readings_are_kept(void **state)
+TEST(where_nothing_tells_both_readings_are_kept)
 {
-    (void)state;
     struct cs_wait_facts f = {.ns = 100};
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_EITHER);
     assert_int_equal(cs_wait_reading_of("poll", &f), CS_WAIT_IS_EITHER);
@@ -144,9 +131,8 @@ static void where_nothing_tells_both_readings_are_kept(void **state)
     assert_int_equal(cs_wait_reading_of("child", &f), CS_WAIT_IS_WAIT);
 }
 
-static void a_timer_is_idle_unless_somebody_waits_for_it(void **state)
+TEST(a_timer_is_idle_unless_somebody_waits_for_it)
 {
-    (void)state;
     struct cs_wait_facts f = {.ns = 100, .timer_ns = 100};
     assert_int_equal(cs_wait_reading_of("sleep", &f), CS_WAIT_IS_IDLE);
     f.blocks_ns = 50;
@@ -157,9 +143,8 @@ static void a_timer_is_idle_unless_somebody_waits_for_it(void **state)
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_WAIT);
 }
 
-static void waits_for_anothers_end_leave_that_ones_waits_to_it(void **state)
+TEST(waits_for_anothers_end_leave_that_ones_waits_to_it)
 {
-    (void)state;
     const struct cs_wait_facts f = {.ns = 100, .by_busy_ns = 90, .by_wait_ns = 70};
     assert_int_equal((int)cs_wait_own_ns("child", &f), 30);
     assert_int_equal((int)cs_wait_own_ns("join", &f), 10);
@@ -168,9 +153,8 @@ static void waits_for_anothers_end_leave_that_ones_waits_to_it(void **state)
     assert_int_equal((int)cs_wait_own_ns("sleep", &timer), 40);
 }
 
-static void flock_and_fcntl_lock_files_and_a_futex_does_not(void **state)
+TEST(flock_and_fcntl_lock_files_and_a_futex_does_not)
 {
-    (void)state;
     struct cs_wait_record r = {.reason = CS_WAIT_LOCK, .call = __NR_flock, .mode = S_IFREG};
     assert_string_equal(name_of(r), "lock:file-lock");
     r.call = __NR_fcntl;
@@ -179,9 +163,8 @@ static void flock_and_fcntl_lock_files_and_a_futex_does_not(void **state)
     assert_string_equal(name_of(r), "lock");
 }
 
-static void who_is_kept_waiting_comes_before_the_sleep_that_keeps_it(void **state)
+TEST(who_is_kept_waiting_comes_before_the_sleep_that_keeps_it)
 {
-    (void)state;
     const struct cs_wait_facts lock = {.ns = 2000, .by_wait_ns = 2000, .by_time_ns = 2000},
                                sleep = {.ns = 3000, .keeps_ns = 2000, .blocks_ns = 2000},
                                alone = {.ns = 3000, .blocks_ns = 3000};
@@ -207,9 +190,8 @@ static enum cs_wait_reading read_event(bool one_function)
 }
 
 /* A holder of PostgreSQL's lock that sleeps waits where the others wait for the lock. */
-static void an_event_of_a_process_is_a_wait_though_that_one_waits_in_the_same_function(void **state)
+TEST(an_event_of_a_process_is_a_wait_though_that_one_waits_in_the_same_function)
 {
-    (void)state;
     assert_int_equal(read_event(true), CS_WAIT_IS_WAIT);
     assert_int_equal(read_event(false), CS_WAIT_IS_IDLE);
 }
@@ -236,17 +218,15 @@ static enum cs_wait_reading read_condition(const char *by, bool works)
     return cs_wait_reading_of("condition", &at[0].facts);
 }
 
-static void what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work(void **state)
+TEST(what_goes_from_one_waiter_to_the_next_is_a_lock_and_what_others_bring_is_work)
 {
-    (void)state;
     assert_int_equal(read_condition("worker", true), CS_WAIT_IS_WAIT);
     assert_int_equal(read_condition("main", true), CS_WAIT_IS_EITHER);
     assert_int_equal(read_condition("worker", false), CS_WAIT_IS_EITHER); /* it does nothing else */
 }
 
-static void a_condition_with_a_request_under_way_is_a_wait(void **state)
+TEST(a_condition_with_a_request_under_way_is_a_wait)
 {
-    (void)state;
     struct cs_wait_facts f = {.ns = 100, .resting_ns = 100, .by_busy_ns = 100};
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_EITHER);
     f.serving_ns = 100;
@@ -256,9 +236,8 @@ static void a_condition_with_a_request_under_way_is_a_wait(void **state)
 }
 
 /* A client that asks nothing in its transaction keeps a lock: its server's thread is idle, who waits for the lock isn't. */
-static void what_an_idle_transaction_keeps_from_a_request_is_a_wait(void **state)
+TEST(what_an_idle_transaction_keeps_from_a_request_is_a_wait)
 {
-    (void)state;
     struct cs_wait_facts f = {.ns = 100, .resting_ns = 100, .by_idle_ns = 100};
     assert_int_equal(cs_wait_reading_of("condition", &f), CS_WAIT_IS_IDLE);
     f.by_process_ns = 100;
@@ -271,9 +250,8 @@ static void what_an_idle_transaction_keeps_from_a_request_is_a_wait(void **state
 }
 
 /* A pool waits for what a timer hands on now and then: nobody else waits for either, so both are idle. */
-static void a_timer_that_only_an_idle_pool_waits_for_is_idle(void **state)
+TEST(a_timer_that_only_an_idle_pool_waits_for_is_idle)
 {
-    (void)state;
     struct cs_wait_group at[] = {
         {.kind = "condition", .facts = {.ns = 900, .resting_ns = 900}},
         {.kind = "condition", .facts = {.ns = 100, .resting_ns = 100, .timed_out = true}}};
@@ -289,9 +267,8 @@ static void a_timer_that_only_an_idle_pool_waits_for_is_idle(void **state)
     assert_int_equal(at[1].reading, CS_WAIT_IS_WAIT); /* it keeps a mutex from others */
 }
 
-static void a_first_thread_that_sleeps_while_others_wait_may_look_on(void **state)
+TEST(a_first_thread_that_sleeps_while_others_wait_may_look_on)
 {
-    (void)state;
     struct cs_wait_group at[] = {
         {.kind = "sleep", .ns = 400, .facts = {.ns = 400, .first_thread_ns = 400}, .thread.text = "main"},
         {.kind = "mutex", .ns = 200, .facts.ns = 200, .thread.text = "worker"}};

@@ -3,15 +3,12 @@
 #include "cli/command/figures.h"
 #include "cli/command/parsed.h"
 #include "store/base/text.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct command *command_of(const char *name)
 {
@@ -56,9 +53,8 @@ static void compare(const struct command *c, const struct option_entry *e, const
         fail_msg("--%s is told in two ways, in %s and %s", e->name, c->name, d->name);
 }
 
-static void an_option_means_the_same_in_every_subcommand(void **state)
+TEST(an_option_means_the_same_in_every_subcommand)
 {
-    (void)state;
     unsigned compared = 0;
     for (const struct command *const *c = commands; *c; c++)
         for (const struct option_entry *e = (*c)->options; e->name; e++) {
@@ -72,9 +68,8 @@ static void an_option_means_the_same_in_every_subcommand(void **state)
     assert_true(compared > 1000);
 }
 
-static void every_option_is_told_in_plain_words(void **state)
+TEST(every_option_is_told_in_plain_words)
 {
-    (void)state;
     for (const struct command *const *c = commands; *c; c++)
         for (const struct option_entry *e = (*c)->options; e->name; e++) {
             assert_non_null(e->help);
@@ -84,9 +79,8 @@ static void every_option_is_told_in_plain_words(void **state)
         }
 }
 
-static void a_pair_of_switches_also_takes_on_and_off(void **state)
+TEST(a_pair_of_switches_also_takes_on_and_off)
 {
-    (void)state;
     struct parsed args;
     assert_int_equal(parse("daemon start --bursts on --paths off", &args), 0);
     assert_true(option_given(&args, "bursts"));
@@ -103,9 +97,8 @@ static void a_pair_of_switches_also_takes_on_and_off(void **state)
     parsed_fini(&args);
 }
 
-static void options_may_follow_operands_but_not_the_command(void **state)
+TEST(options_may_follow_operands_but_not_the_command)
 {
-    (void)state;
     struct parsed args;
     assert_int_equal(parse("calc main --top --json", &args) < 0, 1); /* calc has no --top */
     parsed_fini(&args);
@@ -121,9 +114,8 @@ static void options_may_follow_operands_but_not_the_command(void **state)
     parsed_fini(&args);
 }
 
-static void the_last_value_counts_and_all_can_be_joined(void **state)
+TEST(the_last_value_counts_and_all_can_be_joined)
 {
-    (void)state;
     struct parsed args;
     char joined[8];
     assert_int_equal(parse("record -e a -e b -e c -- true", &args), 0);
@@ -136,9 +128,8 @@ static void the_last_value_counts_and_all_can_be_joined(void **state)
     parsed_fini(&args);
 }
 
-static void numbers_have_suffixes_and_times_have_units(void **state)
+TEST(numbers_have_suffixes_and_times_have_units)
 {
-    (void)state;
     struct parsed args;
     assert_int_equal(parse("record -c 2.5M -F 1k -- true", &args), 0);
     assert_true(option_number(&args, "period", 0, 1, 1e18) == 2.5e6);
@@ -158,9 +149,8 @@ static void numbers_have_suffixes_and_times_have_units(void **state)
     }
 }
 
-static void a_choice_is_one_of_its_words(void **state)
+TEST(a_choice_is_one_of_its_words)
 {
-    (void)state;
     static const char *const words[] = {"image", "procedure", "line", NULL};
     struct parsed args;
     assert_int_equal(parse("prof --by line", &args), 0);
@@ -171,9 +161,8 @@ static void a_choice_is_one_of_its_words(void **state)
     parsed_fini(&args);
 }
 
-static void the_store_is_the_option_s_then_the_environment_s(void **state)
+TEST(the_store_is_the_option_s_then_the_environment_s)
 {
-    (void)state;
     struct parsed args;
     setenv("CYCLESCOPE_STORE", "from-environment", 1);
     assert_int_equal(parse("prof -o here", &args), 0);
@@ -187,9 +176,8 @@ static void the_store_is_the_option_s_then_the_environment_s(void **state)
     parsed_fini(&args);
 }
 
-static void numbers_for_people_have_no_exponent(void **state)
+TEST(numbers_for_people_have_no_exponent)
 {
-    (void)state;
     static const struct {
         double number;
         int digits;
@@ -213,9 +201,8 @@ static void numbers_for_people_have_no_exponent(void **state)
     }
 }
 
-static void a_word_that_is_meant_is_near(void **state)
+TEST(a_word_that_is_meant_is_near)
 {
-    (void)state;
     assert_int_equal(cs_word_distance("", ""), 0);
     assert_int_equal(cs_word_distance("record", "recrod"), 1);
     assert_int_equal(cs_word_distance("prof", "calc"), 4);

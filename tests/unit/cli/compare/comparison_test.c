@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff's judgement of runs whose truth is known because they are made up. */
 #include "cli/compare/comparison.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 8
 
@@ -53,9 +50,8 @@ static const struct change *find(const struct comparison *c, const char *name)
     return NULL;
 }
 
-static void equal_sides_have_no_significant_change(void **state)
+TEST(equal_sides_have_no_significant_change)
 {
-    (void)state;
     struct sample s;
     make(&s, 1, ROWS, 1);
     struct comparison c = {.least = COMPARISON_LEAST_CHANGE};
@@ -65,9 +61,8 @@ static void equal_sides_have_no_significant_change(void **state)
     free(c.change);
 }
 
-static void what_doubled_comes_first_with_its_ratio(void **state)
+TEST(what_doubled_comes_first_with_its_ratio)
 {
-    (void)state;
     struct sample s;
     make(&s, 1, 3, 2);
     struct comparison c = {.least = COMPARISON_LEAST_CHANGE};
@@ -79,9 +74,8 @@ static void what_doubled_comes_first_with_its_ratio(void **state)
     free(c.change);
 }
 
-static void a_machine_that_is_faster_today_changes_nothing(void **state)
+TEST(a_machine_that_is_faster_today_changes_nothing)
 {
-    (void)state;
     struct sample s;
     make(&s, 1.1, 2, 1.5);
     struct comparison c = {.least = COMPARISON_LEAST_CHANGE};
@@ -92,9 +86,8 @@ static void a_machine_that_is_faster_today_changes_nothing(void **state)
     free(c.change);
 }
 
-static void a_small_change_is_not_significant_however_sure(void **state)
+TEST(a_small_change_is_not_significant_however_sure)
 {
-    (void)state;
     struct sample s;
     make(&s, 1, 3, 1.2);
     struct comparison c = {.least = 25};
@@ -164,9 +157,8 @@ static size_t real_of_drawn_runs(uint64_t *seed, double times, bool *first)
     return n;
 }
 
-static void runs_that_differ_among_themselves_hide_no_change_and_make_none(void **state)
+TEST(runs_that_differ_among_themselves_hide_no_change_and_make_none)
 {
-    (void)state;
     uint64_t seed = 1234567;
     bool first;
     size_t alarms = 0, found = 0;
@@ -217,9 +209,8 @@ static size_t real_of_drawn_hosts(uint64_t *seed, double times, bool *first, dou
     return n;
 }
 
-static void hosts_whose_shares_differ_make_no_change_of_a_large_function(void **state)
+TEST(hosts_whose_shares_differ_make_no_change_of_a_large_function)
 {
-    (void)state;
     uint64_t seed = 7654321;
     bool first;
     size_t alarms = 0, found = 0;
@@ -237,9 +228,8 @@ static void hosts_whose_shares_differ_make_no_change_of_a_large_function(void **
     assert_true(fabs(sum / 1000 - 5) < 1);
 }
 
-static void a_total_is_judged_by_what_runs_differ_by(void **state)
+TEST(a_total_is_judged_by_what_runs_differ_by)
 {
-    (void)state;
     struct run run[6];
     double samples[6] = {1000, 1010, 990, 1040, 1050, 1030};
     struct run_row row = {.name = (char *)"p", .image = (char *)"image", .samples = samples};

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor's judgement of machines that are made up. */
 #include "cli/doctor/finding.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct finding judged(const struct machine *m, const char *key)
 {
@@ -55,9 +52,8 @@ static struct machine perfect(void)
     return m;
 }
 
-static void interpreted_bpf_is_a_limit_with_its_remedy(void **state)
+TEST(interpreted_bpf_is_a_limit_with_its_remedy)
 {
-    (void)state;
     struct machine m = perfect();
     assert_int_equal(judged(&m, "bpf").state, FINDING_GOOD);
     m.bpf_interpreted = true;
@@ -66,9 +62,8 @@ static void interpreted_bpf_is_a_limit_with_its_remedy(void **state)
     assert_non_null(strstr(f.enable, "bpf_jit_enable=1"));
 }
 
-static void a_perfect_machine_has_nothing_absent(void **state)
+TEST(a_perfect_machine_has_nothing_absent)
 {
-    (void)state;
     struct machine m = perfect();
     for (const struct finding_rule *r = finding_rules; r->key; r++) {
         struct finding f = judged(&m, r->key);
@@ -82,9 +77,8 @@ static void a_perfect_machine_has_nothing_absent(void **state)
     }
 }
 
-static void what_is_not_permitted_says_how_to_permit_it(void **state)
+TEST(what_is_not_permitted_says_how_to_permit_it)
 {
-    (void)state;
     struct machine m = perfect();
     m.probes[PROBE_PRECISE] = EACCES;
     struct finding f = judged(&m, "precise");
@@ -96,9 +90,8 @@ static void what_is_not_permitted_says_how_to_permit_it(void **state)
     assert_non_null(strstr(f.enable, "perf_event_paranoid"));
 }
 
-static void what_the_hardware_lacks_can_not_be_enabled(void **state)
+TEST(what_the_hardware_lacks_can_not_be_enabled)
 {
-    (void)state;
     struct machine m = perfect();
     m.probes[PROBE_LBR] = EOPNOTSUPP;
     struct finding f = judged(&m, "lbr");
@@ -107,18 +100,16 @@ static void what_the_hardware_lacks_can_not_be_enabled(void **state)
     assert_null(strstr(f.value, "permitted"));
 }
 
-static void a_breakpoint_that_does_not_open_is_a_limit(void **state)
+TEST(a_breakpoint_that_does_not_open_is_a_limit)
 {
-    (void)state;
     struct machine m = perfect();
     assert_int_equal(judged(&m, "breakpoints").state, FINDING_GOOD);
     m.probes[PROBE_BREAKPOINT] = ENOSYS;
     assert_int_equal(judged(&m, "breakpoints").state, FINDING_LIMITED);
 }
 
-static void one_cpu_has_nobody_to_observe_from(void **state)
+TEST(one_cpu_has_nobody_to_observe_from)
 {
-    (void)state;
     struct machine m = perfect();
     m.n_cpus = 1;
     m.n_pairs = 0;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gate's estimates and verdicts of runs whose truth is known because they are drawn. */
 #include "cli/gate/gate.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RUNS_MAX 64
 
@@ -44,9 +41,8 @@ static void draw(struct drawing *d, struct gate_run run[], unsigned n)
     }
 }
 
-static void chances_of_equal_runs_are_uniform(void **state)
+TEST(chances_of_equal_runs_are_uniform)
 {
-    (void)state;
     static const unsigned runs[] = {8, 16, 32};
     for (unsigned k = 0; k < 6; k++) {
         struct drawing d = {.state = k + 1, .noise = 0.02, .drift = k < 3 ? 0.003 : 0, .in_turn = k < 3};
@@ -64,9 +60,8 @@ static void chances_of_equal_runs_are_uniform(void **state)
     }
 }
 
-static void growth_is_found_through_drift_and_the_range_has_it(void **state)
+TEST(growth_is_found_through_drift_and_the_range_has_it)
 {
-    (void)state;
     struct drawing d = {.state = 3, .growth = 0.05, .noise = 0.01, .drift = 0.02, .in_turn = true};
     const struct gate_limits limits = {GATE_IGNORE_BELOW, GATE_MUST_SEE};
     unsigned slower = 0, inside = 0;
@@ -83,9 +78,8 @@ static void growth_is_found_through_drift_and_the_range_has_it(void **state)
     assert_in_range(inside, 180, 200);
 }
 
-static void what_the_loop_explains_is_taken_out(void **state)
+TEST(what_the_loop_explains_is_taken_out)
 {
-    (void)state;
     struct drawing d = {.state = 5, .noise = 0.005, .in_turn = true, .by_loop = true};
     struct gate_run run[RUNS_MAX];
     struct gate_estimate with, without;
@@ -98,9 +92,8 @@ static void what_the_loop_explains_is_taken_out(void **state)
     assert_true(with.error < without.error / 4);
 }
 
-static void no_verdict_without_evidence(void **state)
+TEST(no_verdict_without_evidence)
 {
-    (void)state;
     const struct gate_limits limits = {GATE_IGNORE_BELOW, GATE_MUST_SEE};
     struct drawing d = {.state = 7, .noise = 0.2, .in_turn = true};
     struct gate_run run[RUNS_MAX];
@@ -117,9 +110,8 @@ static void no_verdict_without_evidence(void **state)
     assert_non_null(strstr(c.sentence, "would tell"));
 }
 
-static void a_gate_is_as_red_as_its_checks(void **state)
+TEST(a_gate_is_as_red_as_its_checks)
 {
-    (void)state;
     struct gate_check check[2] = {{.verdict = GATE_FASTER, .required = true}, {.verdict = GATE_CANT_TELL}};
     struct gate gate = {.check = check, .n_checks = 2};
     gate_conclude(&gate);
@@ -135,17 +127,15 @@ static void a_gate_is_as_red_as_its_checks(void **state)
     assert_int_equal(gate.verdict, GATE_CANT_TELL);
 }
 
-static void quantiles_are_those_of_tables(void **state)
+TEST(quantiles_are_those_of_tables)
 {
-    (void)state;
     assert_float_equal(gate_student(0.05, 1), 12.706, 0.001);
     assert_float_equal(gate_student(0.05, 10), 2.228, 0.001);
     assert_float_equal(gate_student(0.001, 10), 4.587, 0.001);
 }
 
-static void a_command_is_split_as_a_shell_does(void **state)
+TEST(a_command_is_split_as_a_shell_does)
 {
-    (void)state;
     char **words = gate_words(" ./a  'b c' \"d'e\"\\ f '' \"\\\"\" ");
     assert_non_null(words);
     assert_string_equal(words[0], "./a");

@@ -2,22 +2,18 @@
 /* Bins as rows and bars, and which counter or tag a name means. */
 #include "cli/observe/observed_source.h"
 #include "cli/observe/series.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static double edge(unsigned bin)
 {
     return bin * 10.0;
 }
 
-static void a_bar_has_eighths_and_shows_the_least_share(void **state)
+TEST(a_bar_has_eighths_and_shows_the_least_share)
 {
-    (void)state;
     char bar[64];
     bar_draw(bar, 1, 4);
     assert_string_equal(bar, "████");
@@ -35,9 +31,8 @@ static void a_bar_has_eighths_and_shows_the_least_share(void **state)
     assert_string_equal(bar, "");
 }
 
-static void rows_cover_the_bins_and_their_shares_add_up(void **state)
+TEST(rows_cover_the_bins_and_their_shares_add_up)
 {
-    (void)state;
     const double bins[9] = {10, 20, 0, 30, 0, 0, 40, 0, 0};
     struct histogram_row rows[16];
     double outside = -1, sum = 0;
@@ -52,9 +47,8 @@ static void rows_cover_the_bins_and_their_shares_add_up(void **state)
     assert_true(fabs(sum - 1) < 1e-12 && fabs(outside) < 1e-12);
 }
 
-static void many_bins_are_joined_and_what_is_rare_lies_outside(void **state)
+TEST(many_bins_are_joined_and_what_is_rare_lies_outside)
 {
-    (void)state;
     double bins[101] = {0};
     for (unsigned i = 20; i < 60; i++)
         bins[i] = 1000;
@@ -69,9 +63,8 @@ static void many_bins_are_joined_and_what_is_rare_lies_outside(void **state)
     assert_true(fabs(sum + outside - 1) < 1e-12 && outside > 0 && outside < 0.001);
 }
 
-static void empty_bins_give_no_rows(void **state)
+TEST(empty_bins_give_no_rows)
 {
-    (void)state;
     const double bins[4] = {0};
     struct histogram_row rows[4];
     double outside = 1;
@@ -79,9 +72,8 @@ static void empty_bins_give_no_rows(void **state)
     assert_true(outside == 0);
 }
 
-static void a_counter_or_tag_is_found_by_its_name(void **state)
+TEST(a_counter_or_tag_is_found_by_its_name)
 {
-    (void)state;
     struct cs_sink sink = {.n_counters = 2, .n_tags = 1};
     struct observed o = {.sink = &sink, .counters = {"cycles", "misses"}, .tags = {"phase"}};
     assert_int_equal(series_find(&o, NULL), 0);

@@ -3,14 +3,11 @@
 #include "cli/command/parsed.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define EVIL "\033]0;owned\007\033[2J\r\n\xc2\x9b=1+1\xff"
 /* one ? a byte that is no text, one a character that acts */
@@ -65,9 +62,8 @@ static void assert_harmless(const char *text)
     assert_null(strstr(text, "\xc2\x9b"));
 }
 
-static void text_is_clean_in_lines_notes_heads_and_cells(void **state)
+TEST(text_is_clean_in_lines_notes_heads_and_cells)
 {
-    (void)state;
     capture(STDOUT_FILENO, stdout, write_document, NULL);
     assert_string_equal(captured, "line " CLEAN ".\n"
                                   "note " CLEAN ".\n"
@@ -78,16 +74,14 @@ static void text_is_clean_in_lines_notes_heads_and_cells(void **state)
                                   "                      8  =2+2\n");
 }
 
-static void csv_is_clean_and_holds_no_formula(void **state)
+TEST(csv_is_clean_and_holds_no_formula)
 {
-    (void)state;
     capture(STDOUT_FILENO, stdout, write_document, "csv");
     assert_string_equal(captured, "n" CLEAN ",name\r\n7," CLEAN "\r\n8,'=2+2\r\n");
 }
 
-static void json_is_valid_exact_and_harmless(void **state)
+TEST(json_is_valid_exact_and_harmless)
 {
-    (void)state;
     capture(STDOUT_FILENO, stdout, write_document, "json");
     assert_harmless(captured);
     json_t *whole = json_loads(captured, 0, NULL);
@@ -109,9 +103,8 @@ static void fail_in_all_ways(const void *unused)
     report_line(stderr, "%s", EVIL);
 }
 
-static void sentences_on_standard_error_are_clean(void **state)
+TEST(sentences_on_standard_error_are_clean)
 {
-    (void)state;
     capture(STDERR_FILENO, stderr, fail_in_all_ways, NULL);
     assert_string_equal(captured, "cyclescope test: error " CLEAN "\n"
                                   "cyclescope test: " CLEAN "\n"
@@ -129,9 +122,8 @@ static void word(const char *name, const char *expected)
     free(got);
 }
 
-static void a_word_is_quoted_unless_no_shell_reads_more_into_it(void **state)
+TEST(a_word_is_quoted_unless_no_shell_reads_more_into_it)
 {
-    (void)state;
     word("main", "main");
     word("/srv/a-b_c.d/e:1", "/srv/a-b_c.d/e:1");
     word("", "''");
@@ -148,9 +140,8 @@ static void a_word_is_quoted_unless_no_shell_reads_more_into_it(void **state)
          "e'");
 }
 
-static void a_word_that_cannot_be_pasted_as_seen_is_refused(void **state)
+TEST(a_word_that_cannot_be_pasted_as_seen_is_refused)
 {
-    (void)state;
     word("a\nb", NULL);
     word("\033[31m", NULL);
     word("\xff", NULL);
@@ -161,9 +152,8 @@ static void a_word_that_cannot_be_pasted_as_seen_is_refused(void **state)
 }
 
 /* What a shell makes of it: the word, and nothing ran. */
-static void a_shell_takes_a_word_for_itself(void **state)
+TEST(a_shell_takes_a_word_for_itself)
 {
-    (void)state;
     static const char *const names[] = {"$(echo no)",
                                         "`echo no`",
                                         "'; echo no; '",

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output/table.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct column columns[] = {
     {.key = "cpu-clock", .head = "cpu-clock", .group = "samples", .kind = COLUMN_COUNT},
@@ -40,9 +37,8 @@ static char *as_text(struct table *s, unsigned width)
     return text;
 }
 
-static void numbers_stand_right_and_names_left(void **state)
+TEST(numbers_stand_right_and_names_left)
 {
-    (void)state;
     struct table *s = filled();
     char *text = as_text(s, 0);
     assert_string_equal(text, "cpu-clock      %  procedure\n"
@@ -52,9 +48,8 @@ static void numbers_stand_right_and_names_left(void **state)
     table_close(s);
 }
 
-static void long_names_are_brief_unless_two_would_look_alike(void **state)
+TEST(long_names_are_brief_unless_two_would_look_alike)
 {
-    (void)state;
     static const struct column one[] = {{.key = "procedure", .head = "procedure", .kind = COLUMN_TEXT}};
     struct table *s = table_open("rows", one, 1);
     table_names(s, "f(int)", "f");
@@ -71,9 +66,8 @@ static void long_names_are_brief_unless_two_would_look_alike(void **state)
     table_close(s);
 }
 
-static void json_nests_groups_and_keeps_hidden_columns(void **state)
+TEST(json_nests_groups_and_keeps_hidden_columns)
 {
-    (void)state;
     struct table *s = filled();
     json_t *rows = table_to_json(s);
     const json_t *first = json_array_get(rows, 0), *second = json_array_get(rows, 1);
@@ -85,9 +79,8 @@ static void json_nests_groups_and_keeps_hidden_columns(void **state)
     table_close(s);
 }
 
-static void csv_quotes_what_needs_it(void **state)
+TEST(csv_quotes_what_needs_it)
 {
-    (void)state;
     struct table *s = filled();
     char *text = NULL;
     size_t size = 0;
@@ -101,17 +94,15 @@ static void csv_quotes_what_needs_it(void **state)
     table_close(s);
 }
 
-static void a_symbol_can_not_steer_the_terminal(void **state)
+TEST(a_symbol_can_not_steer_the_terminal)
 {
-    (void)state;
     char *clean = text_clean("\033[31mred\xff\xc2\x9bß\n");
     assert_string_equal(clean, "?[31mred??ß?");
     free(clean);
 }
 
-static void an_elastic_column_is_cut_to_the_width(void **state)
+TEST(an_elastic_column_is_cut_to_the_width)
 {
-    (void)state;
     struct table *s = table_open("rows", columns, 4);
     table_count(s, 1);
     table_number(s, 1);
@@ -123,9 +114,8 @@ static void an_elastic_column_is_cut_to_the_width(void **state)
     table_close(s);
 }
 
-static void a_limit_shortens_text_and_says_so(void **state)
+TEST(a_limit_shortens_text_and_says_so)
 {
-    (void)state;
     struct table *s = filled();
     table_limit(s, 1, "--top 0 shows all");
     char *text = as_text(s, 0);
@@ -138,9 +128,8 @@ static void a_limit_shortens_text_and_says_so(void **state)
     table_close(s);
 }
 
-static void numbers_that_need_the_room_take_it_from_the_gaps(void **state)
+TEST(numbers_that_need_the_room_take_it_from_the_gaps)
 {
-    (void)state;
     static const struct column counts[] = {
         {.key = "a", .head = "a", .kind = COLUMN_COUNT},
         {.key = "b", .head = "b", .kind = COLUMN_COUNT},

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output/output.h"
+#include "tests/unit/test.h"
 
 #include <poll.h>
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND_NS 1000000000ull
 
@@ -55,9 +52,8 @@ static void draw(int to, int from, double seconds, uint64_t done, uint64_t total
     assert_non_null(strstr(seen, rate));
 }
 
-static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void **state)
+TEST(a_terminal_shows_share_rate_and_what_is_left_within_its_width)
 {
-    (void)state;
     static const unsigned short widths[] = {40, 80, 200};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         int master, slave;
@@ -80,9 +76,8 @@ static void a_terminal_shows_share_rate_and_what_is_left_within_its_width(void *
     }
 }
 
-static void the_first_second_shows_nothing(void **state)
+TEST(the_first_second_shows_nothing)
 {
-    (void)state;
     int master, slave;
     char seen[1024];
     assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
@@ -92,9 +87,8 @@ static void the_first_second_shows_nothing(void **state)
     close(slave);
 }
 
-static void a_pipe_gets_nothing(void **state)
+TEST(a_pipe_gets_nothing)
 {
-    (void)state;
     int ends[2];
     char seen[1024];
     assert_int_equal(pipe(ends), 0);
@@ -104,9 +98,8 @@ static void a_pipe_gets_nothing(void **state)
     close(ends[1]);
 }
 
-static void a_remark_stands_alone_in_its_line(void **state)
+TEST(a_remark_stands_alone_in_its_line)
 {
-    (void)state;
     int master, slave, kept = dup(STDERR_FILENO);
     char seen[1024];
     assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);

@@ -2,15 +2,12 @@
 /* Text within a width, and lines of a source file. */
 #include "cli/output/source.h"
 #include "cli/output/wrap.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void expect_wrapped(const char *text, unsigned width, unsigned from, unsigned indent,
                            const char *expected)
@@ -27,24 +24,21 @@ static void expect_wrapped(const char *text, unsigned width, unsigned from, unsi
     free(got);
 }
 
-static void a_line_breaks_at_blanks_and_goes_on_indented(void **state)
+TEST(a_line_breaks_at_blanks_and_goes_on_indented)
 {
-    (void)state;
     expect_wrapped("one two three", 20, 0, 2, "one two three");
     expect_wrapped("one two three", 8, 0, 2, "one two\n  three");
     expect_wrapped("one two three", 8, 4, 4, "one\n    two\n    three");
     expect_wrapped("one two three", 0, 0, 2, "one two three");
 }
 
-static void a_word_wider_than_the_line_stands_alone(void **state)
+TEST(a_word_wider_than_the_line_stands_alone)
 {
-    (void)state;
     expect_wrapped("a abcdefghijk b", 6, 0, 0, "a\nabcdefghijk\nb");
 }
 
-static void colours_and_bytes_of_a_character_take_no_width(void **state)
+TEST(colours_and_bytes_of_a_character_take_no_width)
 {
-    (void)state;
     assert_int_equal(text_width("\033[1;31mred\033[0m"), 3);
     assert_int_equal(text_width("größe"), 5);
     assert_int_equal(text_width("\033[2K"),
@@ -52,9 +46,8 @@ static void colours_and_bytes_of_a_character_take_no_width(void **state)
     expect_wrapped("\033[1mäöü\033[0m äöü", 7, 0, 0, "\033[1mäöü\033[0m äöü");
 }
 
-static void paragraphs_flow_and_indented_lines_stand(void **state)
+TEST(paragraphs_flow_and_indented_lines_stand)
 {
-    (void)state;
     char *got = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&got, &size);
@@ -64,9 +57,8 @@ static void paragraphs_flow_and_indented_lines_stand(void **state)
     free(got);
 }
 
-static void a_source_is_found_below_the_root_and_its_tabs_are_blanks(void **state)
+TEST(a_source_is_found_below_the_root_and_its_tabs_are_blanks)
 {
-    (void)state;
     char root[] = "/tmp/source_test.XXXXXX", path[64];
     assert_non_null(mkdtemp(root));
     snprintf(path, sizeof path, "%s/dir", root);

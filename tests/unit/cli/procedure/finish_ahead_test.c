@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Accounts here are numbers: the test has its own of the three functions that finish, drop and close one, and counts. */
 #include "cli/procedure/finish_ahead.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { N = 200, FAILS = 7, NOTHING = 11, NOTHING_LAST = N - 1 };
 
@@ -120,9 +117,8 @@ static size_t cpus(void)
     return n > 1 ? (size_t)n : 1;
 }
 
-static void each_is_finished_once_and_taken_as_its_own_account_or_its_own_error(void **state)
+TEST(each_is_finished_once_and_taken_as_its_own_account_or_its_own_error)
 {
-    (void)state;
     struct finish_ahead *f = open_n(N);
     for (size_t i = 0; i < N; i++)
         take(f, i);
@@ -134,9 +130,8 @@ static void each_is_finished_once_and_taken_as_its_own_account_or_its_own_error(
     }
 }
 
-static void all_cpus_finish_and_not_more(void **state)
+TEST(all_cpus_finish_and_not_more)
 {
-    (void)state;
     size_t most = cpus() < FINISH_AHEAD_THREADS_MAX ? cpus() : FINISH_AHEAD_THREADS_MAX;
     meet = most; /* nobody goes on before they are that many */
     struct finish_ahead *f = open_n(N);
@@ -148,9 +143,8 @@ static void all_cpus_finish_and_not_more(void **state)
 }
 
 /* Who takes is slow: what waits for it is bounded. */
-static void few_wait_to_be_taken(void **state)
+TEST(few_wait_to_be_taken)
 {
-    (void)state;
     struct finish_ahead *f = open_n(N);
     for (size_t i = 0; i < 40; i++) {
         take(f, i);
@@ -162,9 +156,8 @@ static void few_wait_to_be_taken(void **state)
     assert_true(cpus() == 1 || most_ahead > FINISH_AHEAD_WAITING_MAX / 2);
 }
 
-static void what_nobody_took_is_dropped_or_closed(void **state)
+TEST(what_nobody_took_is_dropped_or_closed)
 {
-    (void)state;
     struct finish_ahead *f = open_n(N);
     for (size_t i = 0; i < 20; i++)
         take(f, i);

@@ -2,17 +2,14 @@
 /* Samples by procedure and interval, of an image whose procedures are named in the store: 0..0x20 and 0x40..0x60. */
 #include "cli/profile/interval_matrix.h"
 #include "tests/unit/give_name.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[64];
 static const struct cs_store_image code = {"j1111111111111111", CS_IMAGE_JIT, "made", ""};
@@ -60,9 +57,8 @@ static uint64_t at(const struct interval_matrix *m, size_t interval, const char 
     return 0;
 }
 
-static void samples_are_counted_by_procedure_and_interval_and_the_busiest_procedure_is_first(void **state)
+TEST(samples_are_counted_by_procedure_and_interval_and_the_busiest_procedure_is_first)
 {
-    (void)state;
     const uint64_t clock[][4] = {{1000, 5000, 0x44, 7}, {1000, 5000, 0x0, 2}, {1000, 7000, 0x50, 9}};
     struct interval_matrix m;
     struct cs_error err = {0};
@@ -80,9 +76,8 @@ static void samples_are_counted_by_procedure_and_interval_and_the_busiest_proced
     interval_matrix_close(&m);
 }
 
-static void intervals_of_different_lengths_are_brought_to_the_longest_and_no_sample_is_lost(void **state)
+TEST(intervals_of_different_lengths_are_brought_to_the_longest_and_no_sample_is_lost)
 {
-    (void)state;
     const uint64_t clock[][4] = {{4000, 4000, 0x44, 10},
                                  {1000, 8000, 0x44, 1},
                                  {1000, 9000, 0x44, 2},
@@ -100,9 +95,8 @@ static void intervals_of_different_lengths_are_brought_to_the_longest_and_no_sam
     interval_matrix_close(&m);
 }
 
-static void a_long_recording_has_at_most_2000_intervals(void **state)
+TEST(a_long_recording_has_at_most_2000_intervals)
 {
-    (void)state;
     const uint64_t clock[][4] = {{1000, 0, 0x44, 3}, {1000, 4999000, 0x0, 5}};
     struct interval_matrix m;
     struct cs_error err = {0};
@@ -114,9 +108,8 @@ static void a_long_recording_has_at_most_2000_intervals(void **state)
     interval_matrix_close(&m);
 }
 
-static void the_event_with_most_samples_is_the_main_one_unless_one_is_asked_for(void **state)
+TEST(the_event_with_most_samples_is_the_main_one_unless_one_is_asked_for)
 {
-    (void)state;
     const uint64_t clock[][4] = {{1000, 0, 0x44, 30}},
                    faults[][4] = {{1000, 0, 0x0, 4}, {1000, 1000, 0x44, 1}};
     struct interval_matrix m;

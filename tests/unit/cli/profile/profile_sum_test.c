@@ -3,16 +3,13 @@
 #include "cli/profile/annotate.h"
 #include "cli/profile/hottest_line.h"
 #include "cli/profile/profile.h"
+#include "tests/unit/test.h"
 
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Two procedures of this very program are the profiled ones. */
 __attribute__((noinline)) int hot_procedure(int n);
@@ -95,9 +92,8 @@ static struct profile_rows sum(struct profile *p, const struct profile_filter *f
     return rows;
 }
 
-static void samples_of_one_procedure_are_one_row(void **state)
+TEST(samples_of_one_procedure_are_one_row)
 {
-    (void)state;
     struct profile p;
     struct profile_rows rows = sum(&p, &(struct profile_filter){.label = NULL}, BY_PROCEDURE);
     int observed = profile_event_index(&p, "observed-cycles");
@@ -114,9 +110,8 @@ static void samples_of_one_procedure_are_one_row(void **state)
     profile_close(&p);
 }
 
-static void processes_are_told_apart_across_images(void **state)
+TEST(processes_are_told_apart_across_images)
 {
-    (void)state;
     struct profile p;
     struct profile_rows rows = sum(&p, &(struct profile_filter){.label = NULL}, BY_PROCESS);
     assert_string_equal(rows.row[0].name, "one");
@@ -127,9 +122,8 @@ static void processes_are_told_apart_across_images(void **state)
     profile_close(&p);
 }
 
-static void lines_name_file_and_number(void **state)
+TEST(lines_name_file_and_number)
 {
-    (void)state;
     struct profile p;
     struct profile_rows rows = sum(&p, &(struct profile_filter){.image = "profile_sum_test"}, BY_LINE);
     assert_true(rows.n >= 2);
@@ -140,9 +134,8 @@ static void lines_name_file_and_number(void **state)
     profile_close(&p);
 }
 
-static void an_absent_event_or_image_gets_a_sentence(void **state)
+TEST(an_absent_event_or_image_gets_a_sentence)
 {
-    (void)state;
     struct profile p;
     struct cs_error err = {0};
     assert_true(profile_open(&p, directory, &(struct profile_filter){.main_event = "cycles"}, &err) < 0);
@@ -152,9 +145,8 @@ static void an_absent_event_or_image_gets_a_sentence(void **state)
     assert_non_null(strstr(err.text, "has no image nothing"));
 }
 
-static void the_hottest_line_is_the_hot_procedures(void **state)
+TEST(the_hottest_line_is_the_hot_procedures)
 {
-    (void)state;
     struct profile p;
     struct profile_rows rows;
     struct hottest_line hottest;
@@ -172,9 +164,8 @@ static void the_hottest_line_is_the_hot_procedures(void **state)
     profile_close(&p);
 }
 
-static void a_listing_has_the_samples_at_their_instructions(void **state)
+TEST(a_listing_has_the_samples_at_their_instructions)
 {
-    (void)state;
     struct profile p;
     struct profile_rows rows;
     struct annotation a;
@@ -201,9 +192,8 @@ static void a_listing_has_the_samples_at_their_instructions(void **state)
     profile_close(&p);
 }
 
-static void runs_are_the_epochs_of_the_stores(void **state)
+TEST(runs_are_the_epochs_of_the_stores)
 {
-    (void)state;
     struct runs runs = {.run = NULL};
     struct cs_error err = {0};
     assert_int_equal(runs_add(&runs, directory, NULL, "cpu-clock", BY_PROCEDURE, &err), 0);

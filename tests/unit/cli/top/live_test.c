@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `top` sums: a window of rounds, rows by procedure, process and image, and its keys. */
 #include "cli/top/top_view.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 /* after those */
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 

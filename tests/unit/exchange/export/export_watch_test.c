@@ -2,17 +2,12 @@
 /* Tests exchange/export/export.h: a watcher of an export gets each stage, and never more than there is. */
 #include "analysis/frequency/markov_chain.h"
 #include "exchange/export/export.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 600
 
@@ -99,34 +94,30 @@ static struct told exported(const char *format, const char *event, bool watched)
     return told;
 }
 
-static void rows_are_told_up_to_their_number(void **unused)
+TEST(rows_are_told_up_to_their_number)
 {
-    (void)unused;
     struct told told = exported("csv", "cpu-clock", true);
     assert_int_equal(told.rows, ROWS / 256 * 256);
     assert_int_equal(told.rows_total, ROWS);
 }
 
-static void a_format_that_passes_twice_counts_twice(void **unused)
+TEST(a_format_that_passes_twice_counts_twice)
 {
-    (void)unused;
     struct told told = exported("speedscope", "cpu-clock", true);
     assert_int_equal(told.rows, 2 * ROWS / 256 * 256);
     assert_int_equal(told.rows_total, 2 * ROWS);
 }
 
-static void solving_is_told_once_and_recalled_in_silence(void **unused)
+TEST(solving_is_told_once_and_recalled_in_silence)
 {
-    (void)unused;
     struct told first = exported("llvm", NULL, true), again = exported("llvm", NULL, true);
     assert_int_equal(first.solutions_total, (CS_EDGE_FLOW_REPLICATES + CS_MARKOV_LANES) / CS_MARKOV_LANES);
     assert_int_equal(first.solutions, first.solutions_total - 1);
     assert_int_equal(again.solutions_total, 0);
 }
 
-static void nobody_need_watch(void **unused)
+TEST(nobody_need_watch)
 {
-    (void)unused;
     assert_int_equal(exported("csv", NULL, false).calls, 0);
 }
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What exporters write of a store of two points, read by others: jansson, zlib, plain comparison. */
 #include "exchange/export/export.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include <jansson.h>
-
-#include <cmocka.h>
 
 static char top[] = "/tmp/exporters_test.XXXXXX";
 static struct cs_store *store;
@@ -68,9 +65,8 @@ static json_t *parsed(const char *name)
     return value;
 }
 
-static void csv_quotes_what_must_be(void **state)
+TEST(csv_quotes_what_must_be)
 {
-    (void)state;
     size_t n;
     char *text = exported("csv", &n);
     const char *second = strchr(text, '\n') + 1;
@@ -83,9 +79,8 @@ static void csv_quotes_what_must_be(void **state)
     free(text);
 }
 
-static void json_has_the_same_rows(void **state)
+TEST(json_has_the_same_rows)
 {
-    (void)state;
     json_t *value = parsed("json"), *rows = json_object_get(value, "rows");
     assert_int_equal(json_array_size(rows), 2);
     json_int_t sum = 0;
@@ -98,9 +93,8 @@ static void json_has_the_same_rows(void **state)
     json_decref(value);
 }
 
-static void folded_stacks_add_up(void **state)
+TEST(folded_stacks_add_up)
 {
-    (void)state;
     size_t n;
     char *text = exported("folded", &n), *rest = text, *line;
     unsigned sum = 0;
@@ -112,9 +106,8 @@ static void folded_stacks_add_up(void **state)
     free(text);
 }
 
-static void speedscope_weights_add_up(void **state)
+TEST(speedscope_weights_add_up)
 {
-    (void)state;
     json_t *value = parsed("speedscope");
     json_t *profile = json_array_get(json_object_get(value, "profiles"), 0);
     json_t *weights = json_object_get(profile, "weights");
@@ -126,9 +119,8 @@ static void speedscope_weights_add_up(void **state)
     json_decref(value);
 }
 
-static void every_column_of_firefox_s_tables_is_as_long_as_the_table(void **state)
+TEST(every_column_of_firefox_s_tables_is_as_long_as_the_table)
 {
-    (void)state;
     json_t *value = parsed("firefox"), *thread = json_array_get(json_object_get(value, "threads"), 0), *table;
     static const char *const tables[] = {"frameTable", "funcTable", "stackTable"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
@@ -164,9 +156,8 @@ static unsigned count_samples(const uint8_t *p, const uint8_t *end)
     return samples;
 }
 
-static void pprof_is_a_gzipped_message_with_a_sample_a_point(void **state)
+TEST(pprof_is_a_gzipped_message_with_a_sample_a_point)
 {
-    (void)state;
     size_t n;
     char *text = exported("pprof", &n);
     uint8_t plain[65536];
@@ -179,9 +170,8 @@ static void pprof_is_a_gzipped_message_with_a_sample_a_point(void **state)
     free(text);
 }
 
-static void what_is_not_there_is_refused_in_a_sentence(void **state)
+TEST(what_is_not_there_is_refused_in_a_sentence)
 {
-    (void)state;
     struct cs_export from;
     struct cs_error err = {0};
     assert_true(cs_export_open(store, "no-such-event", NULL, NULL, &from, &err) < 0);

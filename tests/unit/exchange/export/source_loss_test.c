@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lines can't express, on graphs small enough to be counted by hand. */
 #include "exchange/export/source_loss.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define EXACTLY(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
-static void a_block_takes_the_largest_count_of_its_lines(void **state)
+TEST(a_block_takes_the_largest_count_of_its_lines)
 {
-    (void)state;
     struct cs_export_source_loss_notes notes = {0};
     struct cs_export_source_loss loss = {0};
     /* Site 0 belongs to the first block alone, site 1 to both: the rare block is read back as the frequent
@@ -36,9 +30,8 @@ static void a_block_takes_the_largest_count_of_its_lines(void **state)
     cs_export_source_loss_fini(&notes);
 }
 
-static void a_block_without_lines_is_lost_and_so_are_its_edges(void **state)
+TEST(a_block_without_lines_is_lost_and_so_are_its_edges)
 {
-    (void)state;
     struct cs_export_source_loss_notes notes = {0};
     struct cs_export_source_loss loss = {0};
     uint32_t a = cs_export_source_loss_block(&notes, 7, 2), b = cs_export_source_loss_block(&notes, 7, 4);
@@ -51,9 +44,8 @@ static void a_block_without_lines_is_lost_and_so_are_its_edges(void **state)
     cs_export_source_loss_fini(&notes);
 }
 
-static void copies_of_an_unrolled_loop_come_back_with_their_own_counts(void **state)
+TEST(copies_of_an_unrolled_loop_come_back_with_their_own_counts)
 {
-    (void)state;
     struct cs_export_source_loss_notes notes = {0};
     struct cs_export_source_loss loss = {0};
     for (int copy = 0; copy < 4; copy++) {
@@ -66,9 +58,8 @@ static void copies_of_an_unrolled_loop_come_back_with_their_own_counts(void **st
     cs_export_source_loss_fini(&notes);
 }
 
-static void nothing_that_ran_is_no_division_by_zero(void **state)
+TEST(nothing_that_ran_is_no_division_by_zero)
 {
-    (void)state;
     struct cs_export_source_loss_notes notes = {0};
     struct cs_export_source_loss loss = {0};
     char text[512];
@@ -78,9 +69,8 @@ static void nothing_that_ran_is_no_division_by_zero(void **state)
     cs_export_source_loss_fini(&notes);
 }
 
-static void many_blocks_grow_the_notes(void **state)
+TEST(many_blocks_grow_the_notes)
 {
-    (void)state;
     struct cs_export_source_loss_notes notes = {0};
     struct cs_export_source_loss loss = {0};
     for (uint32_t i = 0; i < 5000; i++) {

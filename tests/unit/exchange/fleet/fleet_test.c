@@ -5,17 +5,14 @@
 #include "exchange/fleet/clickhouse.h"
 #include "exchange/fleet/http.h"
 #include "store/base/bytes.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static void expect_sql(const char *filter, const char *expected)
 {
@@ -26,9 +23,8 @@ static void expect_sql(const char *filter, const char *expected)
     free(sql);
 }
 
-static void a_filter_becomes_a_condition(void **state)
+TEST(a_filter_becomes_a_condition)
 {
-    (void)state;
     expect_sql(NULL, "1");
     expect_sql("", "1");
     expect_sql("host=web1", "1 AND host = 'web1'");
@@ -37,16 +33,14 @@ static void a_filter_becomes_a_condition(void **state)
     expect_sql("until=1970-01-01 00:01", "1 AND toUInt32(time) < 60");
 }
 
-static void a_filter_can_not_leave_its_quotes(void **state)
+TEST(a_filter_can_not_leave_its_quotes)
 {
-    (void)state;
     expect_sql("host=a' OR '1'='1", "1 AND host = 'a\\' OR \\'1\\'=\\'1'");
     expect_sql("host=\\", "1 AND host = '\\\\'");
 }
 
-static void what_is_no_filter_is_refused_by_name(void **state)
+TEST(what_is_no_filter_is_refused_by_name)
 {
-    (void)state;
     static const char *const bad[] = {"color=red", "since=yesterday", "until=5x", "nonsense"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct cs_error err = {0};
@@ -57,9 +51,8 @@ static void what_is_no_filter_is_refused_by_name(void **state)
     }
 }
 
-static void a_time_ago_is_counted_from_now(void **state)
+TEST(a_time_ago_is_counted_from_now)
 {
-    (void)state;
     struct cs_error err = {0};
     char *sql = NULL;
     time_t before = time(NULL);
@@ -70,9 +63,8 @@ static void a_time_ago_is_counted_from_now(void **state)
     free(sql);
 }
 
-static void a_url_is_escaped_and_its_password_not_shown(void **state)
+TEST(a_url_is_escaped_and_its_password_not_shown)
 {
-    (void)state;
     char *text = cs_fleet_http_escape("a b/ü_-.");
     assert_string_equal(text, "a%20b%2F%C3%BC_-.");
     free(text);
@@ -86,9 +78,8 @@ static void a_url_is_escaped_and_its_password_not_shown(void **state)
     cs_fleet_server_close(server);
 }
 
-static void an_epoch_s_name_has_a_time_and_a_host(void **state)
+TEST(an_epoch_s_name_has_a_time_and_a_host)
 {
-    (void)state;
     char host[64];
     cs_fleet_epoch_host("19700102T000000Z-web-1", host, sizeof host);
     assert_string_equal(host, "web-1");
@@ -112,9 +103,8 @@ static struct cs_fleet_batch one_batch(struct cs_fleet_batch_part *part)
         .spool = 3, .sequence = 4, .parts = part, .n_parts = 1, .rows = 1, .samples = 5};
 }
 
-static void a_batch_comes_back_from_its_bytes(void **state)
+TEST(a_batch_comes_back_from_its_bytes)
 {
-    (void)state;
     struct cs_fleet_batch_part part;
     struct cs_fleet_batch batch = one_batch(&part), back = {0};
     struct cs_bytes bytes = {0};
@@ -134,9 +124,8 @@ static void a_batch_comes_back_from_its_bytes(void **state)
     cs_bytes_fini(&bytes);
 }
 
-static void no_byte_of_a_batch_can_change_unseen(void **state)
+TEST(no_byte_of_a_batch_can_change_unseen)
 {
-    (void)state;
     struct cs_fleet_batch_part part;
     struct cs_fleet_batch batch = one_batch(&part), back;
     struct cs_bytes bytes = {0};
@@ -179,9 +168,8 @@ static int refuse(const struct cs_fleet_batch *batch, void *arg, struct cs_error
     return cs_fail(err, EIO, "the server doesn't answer");
 }
 
-static void every_count_is_sent_once(void **state)
+TEST(every_count_is_sent_once)
 {
-    (void)state;
     char top[] = "/tmp/fleet_test.XXXXXX", path[64], spool_path[64];
     assert_non_null(mkdtemp(top));
     snprintf(path, sizeof path, "%s/store", top);
@@ -223,9 +211,8 @@ static void every_count_is_sent_once(void **state)
     remove_tree(top);
 }
 
-static void at_its_bound_a_spool_takes_no_more(void **state)
+TEST(at_its_bound_a_spool_takes_no_more)
 {
-    (void)state;
     char top[] = "/tmp/fleet_test.XXXXXX", path[64], spool_path[64];
     assert_non_null(mkdtemp(top));
     snprintf(path, sizeof path, "%s/store", top);

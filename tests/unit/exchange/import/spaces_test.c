@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Address spaces against a model that keeps one image number a page. */
 #include "exchange/import/address_spaces.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PAGES 64
 #define PIDS 8
@@ -19,9 +14,8 @@ struct model {
     uint64_t offset[PAGES]; /* file offset of the page */
 };
 
-static void spaces_agree_with_a_page_by_page_model(void **state)
+TEST(spaces_agree_with_a_page_by_page_model)
 {
-    (void)state;
     srand(1);
     for (int round = 0; round < 200; round++) {
         struct model model[PIDS] = {0};

@@ -3,15 +3,10 @@
  */
 #include "image/code.h"
 #include "image/debug/line_program.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct cs_image_code *opened(void)
 {
@@ -22,9 +17,8 @@ static struct cs_image_code *opened(void)
     return code;
 }
 
-static void one_address_has_the_line_that_the_whole_table_has(void **state)
+TEST(one_address_has_the_line_that_the_whole_table_has)
 {
-    (void)state;
     struct cs_image_code *whole = opened();
     size_t n = cs_image_procedures(whole);
     unsigned compared = 0;
@@ -70,9 +64,8 @@ static bool find(const uint8_t *bytes, size_t n, uint64_t address, struct line_r
     return line_program_find(&s, 0, address, row);
 }
 
-static void rows_reach_to_the_next_and_the_end_has_none(void **state)
+TEST(rows_reach_to_the_next_and_the_end_has_none)
 {
-    (void)state;
     struct line_row row;
     assert_false(find(table, sizeof table, 0x0f, &row));
     assert_true(find(table, sizeof table, 0x10, &row));
@@ -86,9 +79,8 @@ static void rows_reach_to_the_next_and_the_end_has_none(void **state)
 
 /* Each byte in turn gets every value, and the end comes at each byte: no read outside (run with a sanitizer).
  */
-static void damaged_tables_are_read_within_their_bounds(void **state)
+TEST(damaged_tables_are_read_within_their_bounds)
 {
-    (void)state;
     struct line_row row;
     for (size_t at = 0; at < sizeof table; at++)
         for (unsigned value = 0; value < 256; value++) {

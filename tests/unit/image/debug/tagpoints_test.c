@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of tag points: regions, and tables that lie. Files are written here byte by byte. */
 #include "image/debug/tag_points.h"
+#include "tests/unit/test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct record { /* signals/plugin/point.h */
     uint64_t address;
@@ -72,9 +69,8 @@ static struct cs_image_tag_points *opened(void)
     return points;
 }
 
-static void points_of_a_region_stand_for_its_first(void **state)
+TEST(points_of_a_region_stand_for_its_first)
 {
-    (void)state;
     const struct record records[] = {
         {0x500, 0, 4, 7, 1, 1, 3}, {0x100, 0, 4, 3, 0, 0, 1},  {0x200, 0, 4, 7, 1, 1, 2},
         {0x300, 0, 4, 3, 0, 0, 3}, {0x400, 0, 10, 3, 0, 0, 1},
@@ -99,9 +95,8 @@ static void points_of_a_region_stand_for_its_first(void **state)
     cs_image_tag_points_close(points);
 }
 
-static void texts_outside_are_empty(void **state)
+TEST(texts_outside_are_empty)
 {
-    (void)state;
     const struct record records[] = {{0x100, 9999, UINT32_MAX, 3, 0, 0, 1}, {0x200, 0, 10, 3, 0, 0, 1}};
     write_file(records, sizeof records, sizeof texts - 3); /* "second" has no end */
     struct cs_image_tag_points *points = opened();
@@ -112,9 +107,8 @@ static void texts_outside_are_empty(void **state)
     cs_image_tag_points_close(points);
 }
 
-static void half_a_record_is_none(void **state)
+TEST(half_a_record_is_none)
 {
-    (void)state;
     const struct record records[] = {{0x100, 0, 4, 3, 0, 0, 1}, {0x200, 0, 4, 3, 0, 0, 3}};
     write_file(records, sizeof records - 1, sizeof texts);
     struct cs_image_tag_points *points = opened();
@@ -123,18 +117,16 @@ static void half_a_record_is_none(void **state)
     cs_image_tag_points_close(points);
 }
 
-static void no_table_is_no_points(void **state)
+TEST(no_table_is_no_points)
 {
-    (void)state;
     write_file(NULL, 0, 0);
     struct cs_image_tag_points *points = opened();
     assert_null(cs_image_tag_points_at(points, 0x100));
     cs_image_tag_points_close(points);
 }
 
-static void what_is_no_elf_file_is_refused(void **state)
+TEST(what_is_no_elf_file_is_refused)
 {
-    (void)state;
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs("not one", file);

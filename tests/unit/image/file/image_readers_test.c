@@ -7,19 +7,16 @@
 #include "image/file/ranges.h"
 #include "image/file/segments.h"
 #include "image/shared_code.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char self[512], folder[64];
 
@@ -32,9 +29,8 @@ static FILE *run(const char *command)
     return out;
 }
 
-static void build_id_and_segments_are_those_of_readelf(void **unused)
+TEST(build_id_and_segments_are_those_of_readelf)
 {
-    (void)unused;
     struct cs_image_segments ours;
     char line[512], id[100] = "";
     int fd = open(self, O_RDONLY | O_CLOEXEC);
@@ -64,9 +60,8 @@ static void build_id_and_segments_are_those_of_readelf(void **unused)
     assert_int_equal(ours.n_segments, n);
 }
 
-static void two_segments_of_code_in_one_page_of_the_file_are_told_apart(void **unused)
+TEST(two_segments_of_code_in_one_page_of_the_file_are_told_apart)
 {
-    (void)unused;
     const struct cs_image_segments layout = {.is_elf = true,
                                              .n_segments = 4,
                                              .segments = {{0, 0x1080, 0x400000, false},
@@ -87,9 +82,8 @@ static void two_segments_of_code_in_one_page_of_the_file_are_told_apart(void **u
     assert_int_equal(cs_image_vaddr_of_mapping(&layout, 0x2000, 0x1000, 0), 0x704000);
 }
 
-static void a_build_id_is_found_among_other_notes_and_only_whole(void **unused)
+TEST(a_build_id_is_found_among_other_notes_and_only_whole)
 {
-    (void)unused;
     const uint8_t notes[] = {4,   0,   0,   0, 8, 0, 0,   0,   1,   0, 0,    0,    'G',  'N',  'U',  0, 1, 2,
                              3,   4,   5,   6, 7, 8, 4,   0,   0,   0, 5,    0,    0,    0,    3,    0, 0, 0,
                              'N', 'o', 't', 0, 9, 9, 9,   9,   9,   0, 0,    0,    4,    0,    0,    0, 5, 0,
@@ -128,9 +122,8 @@ static const char *file_of(const char *name, size_t size, int fill, size_t odd)
     return path;
 }
 
-static void a_file_is_the_image_by_its_build_id_else_by_what_it_holds(void **unused)
+TEST(a_file_is_the_image_by_its_build_id_else_by_what_it_holds)
 {
-    (void)unused;
     const char *path = file_of("contents", 100000, 'a', 5);
     struct cs_store_image image = {.path = "/bin/it", .build_id = ""};
     int fd = open(path, O_RDONLY);
@@ -149,9 +142,8 @@ static void a_file_is_the_image_by_its_build_id_else_by_what_it_holds(void **unu
 
 /* Counts of 4,294,967,295 program headers and of a million sections in a file of 300 bytes, and of sections and notes as large as a
  * file with holes says it is: libelf takes each at its word. */
-static void what_a_file_says_of_its_counts_costs_nobody_time_or_memory(void **unused)
+TEST(what_a_file_says_of_its_counts_costs_nobody_time_or_memory)
 {
-    (void)unused;
     struct cs_image_segments layout;
     struct elf_file *file = NULL;
     struct cs_error err;
@@ -215,9 +207,8 @@ struct described {
 };
 
 /* A reader of a mapping would end by SIGBUS here. */
-static void an_image_that_is_truncated_while_it_is_read_is_still_there(void **unused)
+TEST(an_image_that_is_truncated_while_it_is_read_is_still_there)
 {
-    (void)unused;
     struct elf_file *file;
     struct cs_error err = {0};
     char path[128], command[1200];
@@ -281,9 +272,8 @@ static int enlarge_section(int fd, const char *name, off_t end)
     return -1;
 }
 
-static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_loses_its_largest_section(void **unused)
+TEST(a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_loses_its_largest_section)
 {
-    (void)unused;
     struct cs_error err;
     struct elf_file *file;
     char path[64] = "/tmp/cyclescope-holes.XXXXXX", bytes[4096];
@@ -320,9 +310,8 @@ static void a_file_of_holes_takes_no_memory_and_one_beyond_the_bound_loses_its_l
     close(to);
 }
 
-static void frame_descriptions_are_those_of_readelf(void **unused)
+TEST(frame_descriptions_are_those_of_readelf)
 {
-    (void)unused;
     struct elf_file *file;
     struct cs_error err = {0};
     struct described ours = {.capacity = 100000, .list = malloc(100000 * sizeof *ours.list)};
@@ -351,9 +340,8 @@ static void frame_descriptions_are_those_of_readelf(void **unused)
     free(ours.list);
 }
 
-static void stubs_are_named_as_objdump_names_them(void **unused)
+TEST(stubs_are_named_as_objdump_names_them)
 {
-    (void)unused;
     struct cs_image_code *code;
     struct cs_error err = {0};
     assert_int_equal(cs_image_open_file(self, &code, &err), 0);
@@ -382,9 +370,8 @@ static void note(void *closed)
     *(bool *)closed = true;
 }
 
-static void shared_code_is_open_until_it_was_closed_as_often(void **unused)
+TEST(shared_code_is_open_until_it_was_closed_as_often)
 {
-    (void)unused;
     struct cs_image_code *code;
     struct cs_error err = {0};
     bool closed = false;
@@ -398,9 +385,8 @@ static void shared_code_is_open_until_it_was_closed_as_often(void **unused)
     assert_true(closed);
 }
 
-static void an_image_of_a_store_is_opened_once_until_the_store_is_closed(void **unused)
+TEST(an_image_of_a_store_is_opened_once_until_the_store_is_closed)
 {
-    (void)unused;
     char path[sizeof self + 8];
     struct cs_error err = {0};
     struct cs_image_code *code[2], *other;
@@ -430,9 +416,8 @@ static void an_image_of_a_store_is_opened_once_until_the_store_is_closed(void **
 }
 
 /* Every so many of the procedures that have lines. */
-static void lines_are_those_of_addr2line(void **unused)
+TEST(lines_are_those_of_addr2line)
 {
-    (void)unused;
     if (getenv("CS_SANITIZED")) /* such code has checks within lines, of which binutils tells others */
         skip();
     struct cs_image_code *code;
@@ -478,9 +463,8 @@ static unsigned depth_in(const char *path, uint64_t at)
     return depth;
 }
 
-static void a_debug_file_without_build_id_is_told_by_its_checksum(void **unused)
+TEST(a_debug_file_without_build_id_is_told_by_its_checksum)
 {
-    (void)unused;
     char command[1024], stripped[100];
     struct cs_image_code *code;
     struct cs_error err = {0};
@@ -501,9 +485,8 @@ static void a_debug_file_without_build_id_is_told_by_its_checksum(void **unused)
     assert_int_equal(depth_in(stripped, at), 0);
 }
 
-static void the_innermost_range_is_the_shortest_around_an_address(void **unused)
+TEST(the_innermost_range_is_the_shortest_around_an_address)
 {
-    (void)unused;
     static const struct {
         uint64_t low, high;
     } nested[] = {{10, 90}, {20, 60}, {20, 40}, {45, 60}, {95, 99}, {30, 31}, {60, 90}, {50, 50}};

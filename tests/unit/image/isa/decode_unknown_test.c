@@ -4,17 +4,13 @@
 #include "image/isa/decode.h"
 #include "image/unwind/template.h"
 #include "image/unwind/unwind.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void instructions_newer_than_the_decoder_have_their_length(void **unused)
+TEST(instructions_newer_than_the_decoder_have_their_length)
 {
-    (void)unused;
     static const struct {
         const char *bytes;
         unsigned length;
@@ -56,9 +52,8 @@ static unsigned cfa_of(const char *template, size_t n, size_t padded)
     return cs_template_cfa(page, sizeof page);
 }
 
-static void copies_of_a_template_are_known_by_their_call(void **unused)
+TEST(copies_of_a_template_are_known_by_their_call)
 {
-    (void)unused;
     assert_int_equal(cfa_of("\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3", 11, 16), 16); /* CPython's */
     assert_int_equal(cfa_of("\xf3\x0f\x1e\xfa\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3", 15, 32), 16);
     assert_int_equal(cfa_of("\x53\x41\x54\x48\x83\xec\x18\xff\xd0\xc3", 10, 64), 48);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Symbols of a made-up kernel. */
 #include "image/procedures/kallsyms.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-static void procedures_around_addresses_come_from_an_unsorted_list(void **state)
+TEST(procedures_around_addresses_come_from_an_unsorted_list)
 {
-    (void)state;
     char top[] = "/tmp/kallsyms_test.XXXXXX", path[64];
     assert_non_null(mkdtemp(top));
     snprintf(path, sizeof path, "%s/kallsyms", top);

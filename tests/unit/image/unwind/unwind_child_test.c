@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/unwind/build.h"
 #include "image/unwind/child.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define TRIES 100
 
@@ -196,9 +193,8 @@ static void one_at_work_is_ended(void)
     assert_int_equal(child.pid, 0);
 }
 
-static void one_that_is_at_work_can_be_ended(void **state)
+TEST(one_that_is_at_work_can_be_ended)
 {
-    (void)state;
     one_at_work_is_ended();
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }
@@ -247,9 +243,8 @@ static pid_t the_forker(void)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-static void children_come_from_the_process_that_was_small(void **state)
+TEST(children_come_from_the_process_that_was_small)
 {
-    (void)state;
     assert_int_equal(ask_a_child().grown, 0);
     cs_apart_prepare();
     grown = 1;
@@ -260,7 +255,7 @@ static void children_come_from_the_process_that_was_small(void **state)
     pid_t pid = the_forker();
     assert_true(pid > 0);
     assert_int_equal(descriptors(pid), 1);
-    the_child_has_no_rights_while_it_reads(state);
+    the_child_has_no_rights_while_it_reads(NULL);
     one_at_work_is_ended();
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(ask_a_child().grown, 1); /* without it the large one forks */

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows made only from code, against what the compiler described of the same code: the C library's own. With
  * CS_UNWIND_FILES="A B" other files. And small functions as musl and PHP's fibers have them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "image/file/elf.h"
 #include "image/isa/decode.h"
 #include "image/unwind/build.h"
 #include "image/unwind/code.h"
 #include "image/unwind/unwind.h"
+#include "tests/unit/test.h"
 
 static struct cs_unwind_header *table_of(const uint8_t *bytes, size_t n, uint64_t from)
 {

@@ -2,19 +2,14 @@
 /* Rows of installed binaries against libdw's own reading of the same descriptions. At each place where a rule begins
  * and at random ones, a step from random registers over random memory must come to the same caller. Usage with files of
  * your own: CS_UNWIND_FILES="A B" build/tests/unit/image/unwind/unwind_rows_test; CS_UNWIND_ALL=1 leaves no row out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "image/unwind/step.h"
 #include "image/unwind/unwind.h"
+#include "tests/unit/test.h"
 
 #include <dwarf.h>
 #include <elf.h>

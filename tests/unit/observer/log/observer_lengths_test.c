@@ -2,17 +2,13 @@
 /* How long values stood, from logs whose truth is known: whole ones, ones that the observer's absences cut, ones
  * whose thread waits. */
 #include "observer/log/lengths.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HZ 1000000000u
 #define PERIOD 100

@@ -3,18 +3,14 @@
  * loses no more than it must, and no byte of it can hurt the reader. */
 #include "observer/log/log.h"
 #include "observer/log/replay.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 #include "tests/fuzz/log_fuzz.c"
@@ -72,9 +68,8 @@ static struct cs_observe_log_reader *open_log(void)
     return r;
 }
 
-static void every_sample_comes_back(void **state)
+TEST(every_sample_comes_back)
 {
-    (void)state;
     struct cs_observe_log_reader *r = open_log();
     struct cs_sample s;
     struct cs_error err;
@@ -118,9 +113,8 @@ static void see_interval(void *arg, const struct cs_sample *from, const struct c
     r->cycles += to->start - from->start;
 }
 
-static void a_replay_judges_each_interval_within_a_chunk_once(void **state)
+TEST(a_replay_judges_each_interval_within_a_chunk_once)
 {
-    (void)state;
     const unsigned chunks = (SAMPLES + CHUNK - 1) / CHUNK, last = SAMPLES - (chunks - 1) * CHUNK;
     for (unsigned every = 1; every <= 3; every++) {
         struct replayed seen = {0};
@@ -143,9 +137,8 @@ static void a_replay_judges_each_interval_within_a_chunk_once(void **state)
 }
 
 /* Tag 1 alternates between two points of `method`; tag 0 stays. */
-static void points_of_one_name_are_one_value_when_intervals_are_judged(void **state)
+TEST(points_of_one_name_are_one_value_when_intervals_are_judged)
 {
-    (void)state;
     const struct cs_observe_log_head head = {.n_tags = 2, .n_software = 1, .cycles_per_second = 1000000000};
     struct cs_observe_log *log;
     struct cs_error err;
@@ -194,9 +187,8 @@ static int64_t readable(off_t bytes, bool *cut)
     return rc < 0 ? -1 : n;
 }
 
-static void a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk(void **state)
+TEST(a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk)
 {
-    (void)state;
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     int64_t before = SAMPLES;
@@ -210,9 +202,8 @@ static void a_log_cut_anywhere_is_readable_up_to_its_last_whole_chunk(void **sta
     assert_int_equal(before, 0);
 }
 
-static void no_mutation_hurts_the_reader(void **state)
+TEST(no_mutation_hurts_the_reader)
 {
-    (void)state;
     static uint8_t good[1 << 20], bad[1 << 20];
     FILE *f = fopen(path, "rb");
     assert_non_null(f);

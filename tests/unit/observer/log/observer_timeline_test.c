@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A log whose samples are known, folded into buckets: times, shares and rates against what was written. */
 #include "observer/log/timeline.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HZ 1000000000u
 static char path[] = "/tmp/cyclescope-timeline.XXXXXX";
@@ -63,9 +59,8 @@ static void assert_near(double expected, double got, double tolerance)
         fail_msg("%g is not %g", got, expected);
 }
 
-static void rates_and_shares_are_those_of_each_stretch(void **state)
+TEST(rates_and_shares_are_those_of_each_stretch)
 {
-    (void)state;
     struct cs_observe_timeline *t = fold(0, 0, 10);
     assert_int_equal(t->n_buckets, 10);
     assert_near(99905, t->bucket_cycles, 100);
@@ -84,9 +79,8 @@ static void rates_and_shares_are_those_of_each_stretch(void **state)
     cs_observe_timeline_close(t);
 }
 
-static void times_of_all_buckets_add_up_to_the_log(void **state)
+TEST(times_of_all_buckets_add_up_to_the_log)
 {
-    (void)state;
     struct cs_observe_timeline *t = fold(0, 0, 37);
     double seen = 0, first = 0;
     uint64_t intervals = 0;
@@ -101,9 +95,8 @@ static void times_of_all_buckets_add_up_to_the_log(void **state)
     cs_observe_timeline_close(t);
 }
 
-static void zoom_shows_single_intervals(void **state)
+TEST(zoom_shows_single_intervals)
 {
-    (void)state;
     struct cs_observe_timeline *t = fold(499e-6, 501e-6, 2);
     assert_near(1000, t->bucket_cycles, 1e-6);
     assert_near(0.499, cs_observe_timeline_ms(t, 0), 1e-9);
@@ -112,9 +105,8 @@ static void zoom_shows_single_intervals(void **state)
     cs_observe_timeline_close(t);
 }
 
-static void stretch_outside_of_the_log_is_refused(void **state)
+TEST(stretch_outside_of_the_log_is_refused)
 {
-    (void)state;
     struct cs_observe_timeline *t = NULL;
     struct cs_error err;
     assert_true(
@@ -129,9 +121,8 @@ static void stretch_outside_of_the_log_is_refused(void **state)
 }
 
 /* Three code addresses, two of them points of one method: 600 samples, 300 and 100. */
-static void points_of_one_method_are_one_column(void **state)
+TEST(points_of_one_method_are_one_column)
 {
-    (void)state;
     char file[] = "/tmp/cyclescope-regions.XXXXXX";
     int fd = mkstemp(file);
     const uint64_t code = (uint64_t)0x55 << 40;

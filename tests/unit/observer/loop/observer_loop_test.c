@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pieces of the observer's loop without a loop: following the running thread, waiting for the next sample. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "observer/loop/follow.h"
 #include "observer/loop/throttle.h"
 #include "observer/source/clock.h"
+#include "tests/unit/test.h"
 
 #include <string.h>
 
@@ -31,9 +26,8 @@ static void begin(struct cs_loop *l, struct cs_follow *f, struct cs_os_line *os)
     l->following = f;
 }
 
-static void a_thread_of_another_process_shows_every_signal_as_descheduled(void **state)
+TEST(a_thread_of_another_process_shows_every_signal_as_descheduled)
 {
-    (void)state;
     struct cs_os_line os = {.process = 7};
     struct cs_loop l;
     struct cs_follow f;
@@ -47,9 +41,8 @@ static void a_thread_of_another_process_shows_every_signal_as_descheduled(void *
     assert_int_equal(f.switches, 2);
 }
 
-static void a_thread_of_the_target_without_a_line_shows_zeros(void **state)
+TEST(a_thread_of_the_target_without_a_line_shows_zeros)
 {
-    (void)state;
     struct cs_os_line os = {.process = 100};
     struct cs_loop l;
     struct cs_follow f;
@@ -60,9 +53,8 @@ static void a_thread_of_the_target_without_a_line_shows_zeros(void **state)
     assert_int_equal(*l.software[0], 0);
 }
 
-static void where_one_thread_is_observed_its_siblings_are_not_the_target(void **state)
+TEST(where_one_thread_is_observed_its_siblings_are_not_the_target)
 {
-    (void)state;
     struct cs_os_line os = {.process = 100};
     struct cs_loop l;
     struct cs_follow f;
@@ -72,9 +64,8 @@ static void where_one_thread_is_observed_its_siblings_are_not_the_target(void **
     assert_true(cs_follow_switch(&l, 10ull << 32 | 102));
 }
 
-static void another_cpu_s_line_tells_who_runs_there(void **state)
+TEST(another_cpu_s_line_tells_who_runs_there)
 {
-    (void)state;
     struct cs_os_line os[2] = {{.process = 100, .thread = 101, .thread_id = 1ull << 32 | 101},
                                {.process = 100, .thread = 102, .thread_id = 9ull << 32 | 102}};
     struct cs_loop l;
@@ -93,9 +84,8 @@ static void another_cpu_s_line_tells_who_runs_there(void **state)
     assert_int_equal(*l.tags[2], 101);
 }
 
-static void a_wait_is_never_shorter_than_the_period(void **state)
+TEST(a_wait_is_never_shorter_than_the_period)
 {
-    (void)state;
     struct cs_loop l = {.random = 1};
     const uint64_t ms = (uint64_t)(cs_clock_hz() / 1000);
     const uint64_t periods[] = {1, 1000, ms / 10, 3 * ms}; /* spinning and sleeping */
@@ -107,9 +97,8 @@ static void a_wait_is_never_shorter_than_the_period(void **state)
     }
 }
 
-static void jitter_is_uniform_within_its_bounds(void **state)
+TEST(jitter_is_uniform_within_its_bounds)
 {
-    (void)state;
     uint64_t random = 88172645463325252ull, below_half = 0;
     for (unsigned i = 0; i < 100000; i++) {
         uint64_t drawn = cs_jitter(&random, 1000);

@@ -3,15 +3,11 @@
  * sampled at known clocks. Whatever the relation of period and step, of steps and changes, the mean is the
  * true one. */
 #include "observer/sample/sink.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define TAGS 4
 #define VISITS 24000
@@ -119,35 +115,30 @@ static void at_all_periods(const struct program *p)
     }
 }
 
-static void tags_that_end_with_a_regular_step(void **unused)
+TEST(tags_that_end_with_a_regular_step)
 {
-    (void)unused;
     at_all_periods(&(struct program){.coincide = true});
 }
 
-static void tags_that_end_with_an_irregular_step(void **unused)
+TEST(tags_that_end_with_an_irregular_step)
 {
-    (void)unused;
     at_all_periods(&(struct program){.coincide = true, .poisson = true});
 }
 
-static void tags_that_end_at_any_moment(void **unused)
+TEST(tags_that_end_at_any_moment)
 {
-    (void)unused;
     at_all_periods(&(struct program){.poisson = true});
 }
 
-static void changes_that_are_seen_late(void **unused)
+TEST(changes_that_are_seen_late)
 {
-    (void)unused;
     struct program p = {.coincide = true, .late = 150};
     assert_true(worst_error(&p, 1300, 0) < 1);
     assert_true(worst_error(&p, 4000, 0) < 1);
 }
 
-static void an_observer_that_is_often_held_up(void **unused)
+TEST(an_observer_that_is_often_held_up)
 {
-    (void)unused;
     assert_true(worst_error(&(struct program){.coincide = true}, 250, 0.005) < 1);
 }
 

@@ -3,19 +3,14 @@
  * histogram. The same after a way through the store. */
 #include "observer/log/save.h"
 #include "observer/sample/sink.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void ipc_is_found_by_any_name_of_its_events(void **state)
+TEST(ipc_is_found_by_any_name_of_its_events)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"instructions", "cycles"},
                                            {"inst_retired:any_p", "cycles"},
                                            {"skl::INST_RETIRED:ANY", "CPU_CLK_UNHALTED.THREAD"},
@@ -86,17 +81,15 @@ static void check(const struct cs_sink *sink)
     assert_int_equal(sink->rates[2][cs_dte_rate_bin(2)], 100);
 }
 
-static void a_ratio_is_the_quotient_of_sums(void **state)
+TEST(a_ratio_is_the_quotient_of_sums)
 {
-    (void)state;
     struct cs_sink *sink = observed();
     check(sink);
     cs_sink_close(sink);
 }
 
-static void a_ratio_comes_back_out_of_the_store(void **state)
+TEST(a_ratio_comes_back_out_of_the_store)
 {
-    (void)state;
     char path[] = "/tmp/cyclescope-ratio.XXXXXX", command[96];
     struct cs_observe_saved kept;
     struct cs_store *store;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program with known visits: rates that hold other tags' events are marked, and others aren't. */
 #include "observer/sample/mixed.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define CYCLE 10000 /* of both phases */
 #define SAMPLES 20000
@@ -61,17 +57,15 @@ static struct cs_rates_mixed seen(uint64_t period, double jitter, bool probes, u
     return mixed;
 }
 
-static void a_fine_period_has_right_rates(void **unused)
+TEST(a_fine_period_has_right_rates)
 {
-    (void)unused;
     double rate;
     assert_int_equal(seen(500, 0.1, true, SAMPLES, &rate).usable, CS_RATES_OK);
     assert_true(fabs(rate - 0.1) < 0.005);
 }
 
-static void a_long_period_is_told_with_one_that_would_do(void **unused)
+TEST(a_long_period_is_told_with_one_that_would_do)
 {
-    (void)unused;
     double rate;
     const struct cs_rates_mixed mixed = seen(23000, 1, true, SAMPLES, &rate);
     assert_int_equal(mixed.usable, CS_RATES_ARE_MIXED);
@@ -81,17 +75,15 @@ static void a_long_period_is_told_with_one_that_would_do(void **unused)
 }
 
 /* Each sample but the short ones comes at the same place of the program's cycle. */
-static void a_period_in_step_with_the_program_is_told(void **unused)
+TEST(a_period_in_step_with_the_program_is_told)
 {
-    (void)unused;
     double rate;
     assert_int_equal(seen(CYCLE, 0, true, SAMPLES, &rate).usable, CS_RATES_ARE_MIXED);
     assert_true(fabs(rate - 0.1) > 0.02);
 }
 
-static void few_intervals_are_told(void **unused)
+TEST(few_intervals_are_told)
 {
-    (void)unused;
     double rate;
     assert_int_equal(seen(500, 0.1, false, 40, &rate).usable, CS_RATES_TOO_FEW);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Joining rows of a tag table under new values, and more values than rows: nothing is lost, nothing counted twice. */
 #include "observer/sample/tags.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct cs_tags *table(void)
 {
@@ -51,9 +48,8 @@ static uint64_t one_more(void *arg, uint64_t value)
     return value + 1;
 }
 
-static void rows_of_the_same_new_value_are_one(void **state)
+TEST(rows_of_the_same_new_value_are_one)
 {
-    (void)state;
     struct cs_tags *tags = table();
     add(tags, 31, 1), add(tags, 25, 2), add(tags, 37, 4), add(tags, 12, 8), add(tags, 30, 16);
     cs_tags_rename(tags, tens, NULL);
@@ -77,9 +73,8 @@ static void rows_of_the_same_new_value_are_one(void **state)
     free(tags);
 }
 
-static void the_total_is_the_same(void **state)
+TEST(the_total_is_the_same)
 {
-    (void)state;
     struct cs_tags *tags = table();
     uint64_t before_bins[CS_DTE_RATE_BINS] = {0}, after_bins[CS_DTE_RATE_BINS] = {0};
     struct cs_tag_row before, after;
@@ -97,9 +92,8 @@ static void the_total_is_the_same(void **state)
     free(tags);
 }
 
-static void other_values_keep_their_rows(void **state)
+TEST(other_values_keep_their_rows)
 {
-    (void)state;
     struct cs_tags *tags = table();
     for (uint64_t v = 0; v < 300; v++)
         add(tags, v, v + 1);
@@ -116,9 +110,8 @@ static void other_values_keep_their_rows(void **state)
     free(tags);
 }
 
-static void a_row_without_histogram_stays_without(void **state)
+TEST(a_row_without_histogram_stays_without)
 {
-    (void)state;
     struct cs_tags *tags = table();
     for (uint64_t v = 0; v < CS_TAG_HISTOGRAMS; v++)
         add(tags, 10 + v % 10 + v / 10 * 10, 1);
@@ -131,9 +124,8 @@ static void a_row_without_histogram_stays_without(void **state)
 }
 
 /* More values than rows, one after another; one of them comes late and stays. */
-static void a_late_value_of_much_time_has_its_row(void **state)
+TEST(a_late_value_of_much_time_has_its_row)
 {
-    (void)state;
     enum { VALUES = 5 * CS_TAG_ROWS, LATE = 4 * CS_TAG_ROWS };
     struct cs_tags *tags = table();
     struct cs_tag_row total;

@@ -2,18 +2,14 @@
 /* Events in addition to signals: the kernel's page-fault counter against pages that are touched one by one,
  * which any machine can count. Refusals in a sentence where it can't. */
 #include "observer/source/events.h"
+#include "tests/unit/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGES 500u
 #ifdef __SANITIZE_ADDRESS__
@@ -115,21 +111,18 @@ static uint64_t faults_of(char what)
     return after[0] - before[0];
 }
 
-static void faults_of_the_target_are_counted(void **state)
+TEST(faults_of_the_target_are_counted)
 {
-    (void)state;
     assert_in_range(faults_of('p'), PAGES, PAGES + SLACK);
 }
 
-static void threads_that_it_starts_later_are_counted(void **state)
+TEST(threads_that_it_starts_later_are_counted)
 {
-    (void)state;
     assert_in_range(faults_of('t'), PAGES, PAGES + SLACK);
 }
 
-static void own_share_is_counted_apart(void **state)
+TEST(own_share_is_counted_apart)
 {
-    (void)state;
     struct cs_observe_event event = software("page-faults", PERF_COUNT_SW_PAGE_FAULTS);
     struct toucher t = start_toucher();
     struct cs_events *e;
@@ -153,9 +146,8 @@ static void own_share_is_counted_apart(void **state)
     end_toucher(&t);
 }
 
-static void absent_counter_is_a_sentence_not_a_zero(void **state)
+TEST(absent_counter_is_a_sentence_not_a_zero)
 {
-    (void)state;
     struct cs_observe_event event = {.name = "instructions",
                                      .attr = {.type = PERF_TYPE_HARDWARE,
                                               .config = PERF_COUNT_HW_INSTRUCTIONS,
@@ -171,9 +163,8 @@ static void absent_counter_is_a_sentence_not_a_zero(void **state)
     assert_non_null(strstr(err.text, "os:thread")); /* and says what can be observed instead */
 }
 
-static void core_wide_event_is_refused_without_its_sibling(void **state)
+TEST(core_wide_event_is_refused_without_its_sibling)
 {
-    (void)state;
     struct cs_observe_event event = software("cycles:t", PERF_COUNT_SW_CPU_CLOCK);
     struct cs_events *e = NULL;
     struct cs_error err;
@@ -184,9 +175,8 @@ static void core_wide_event_is_refused_without_its_sibling(void **state)
     assert_non_null(strstr(err.text, can ? "--smt" : why));
 }
 
-static void more_events_than_a_sample_holds_are_refused(void **state)
+TEST(more_events_than_a_sample_holds_are_refused)
 {
-    (void)state;
     struct cs_observe_event events[3] = {software("page-faults", PERF_COUNT_SW_PAGE_FAULTS),
                                          software("task-clock", PERF_COUNT_SW_TASK_CLOCK),
                                          software("context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES)};
@@ -198,9 +188,8 @@ static void more_events_than_a_sample_holds_are_refused(void **state)
     assert_non_null(strstr(err.text, "at most"));
 }
 
-static void target_that_is_gone_is_refused(void **state)
+TEST(target_that_is_gone_is_refused)
 {
-    (void)state;
     struct cs_observe_event event = software("page-faults", PERF_COUNT_SW_PAGE_FAULTS);
     struct cs_events *e = NULL;
     struct cs_error err;

@@ -3,16 +3,11 @@
  * SIGSEGV handler that executes `rdpmc` from a scripted counter. The instruction faults where CR4.PCE is
  * clear, or no PMU is there. The reader must be right or say that it could not read; it must never be
  * wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "dte/dte.h"
 #include "observer/loop/loop.h"
 #include "observer/source/rdpmc.h"
+#include "tests/unit/test.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -108,9 +103,8 @@ static bool emulated(void)
     return pmu.executed == before + 1 && seen == 1234;
 }
 
-static void reads_what_was_counted(void **state)
+TEST(reads_what_was_counted)
 {
-    (void)state;
     if (!emulated())
         skip();
     struct cs_pmc pmc = {.page = &pages[0], .width = 48};
@@ -142,25 +136,22 @@ static void change_over_a_wrap_is_right(unsigned width)
     }
 }
 
-static void counter_wraps_at_40_bits(void **state)
+TEST(counter_wraps_at_40_bits)
 {
-    (void)state;
     if (!emulated())
         skip();
     change_over_a_wrap_is_right(40);
 }
 
-static void counter_wraps_at_48_bits(void **state)
+TEST(counter_wraps_at_48_bits)
 {
-    (void)state;
     if (!emulated())
         skip();
     change_over_a_wrap_is_right(48);
 }
 
-static void descheduled_counter_is_unread_and_not_touched(void **state)
+TEST(descheduled_counter_is_unread_and_not_touched)
 {
-    (void)state;
     if (!emulated())
         skip();
     struct cs_pmc pmc = {.page = &pages[0], .width = 48};
@@ -179,9 +170,8 @@ static void kernel_moves_it(void)
     schedule(0, 3, 99, 6000);
 }
 
-static void page_that_changes_in_mid_read_is_unread(void **state)
+TEST(page_that_changes_in_mid_read_is_unread)
 {
-    (void)state;
     if (!emulated())
         skip();
     struct cs_pmc pmc = {.page = &pages[0], .width = 48};
@@ -195,9 +185,8 @@ static void page_that_changes_in_mid_read_is_unread(void **state)
     assert_true(whole);
 }
 
-static void page_that_is_being_written_is_unread(void **state)
+TEST(page_that_is_being_written_is_unread)
 {
-    (void)state;
     if (!emulated())
         skip();
     struct cs_pmc pmc = {.page = &pages[0], .width = 48};
@@ -208,9 +197,8 @@ static void page_that_is_being_written_is_unread(void **state)
     assert_false(whole);
 }
 
-static void swapped_counters_keep_their_events(void **state)
+TEST(swapped_counters_keep_their_events)
 {
-    (void)state;
     if (!emulated())
         skip();
     struct cs_pmc cycles = {.page = &pages[0], .width = 48}, instructions = {.page = &pages[1], .width = 48};
@@ -227,9 +215,8 @@ static void swapped_counters_keep_their_events(void **state)
 }
 
 /* What the core counted less what the observer did of it, each on a counter of its own. */
-static void own_part_is_taken_off(void **state)
+TEST(own_part_is_taken_off)
 {
-    (void)state;
     if (!emulated())
         skip();
     uint32_t sequence = 0;
@@ -301,9 +288,8 @@ static void *bring_back(void *arg)
     return NULL;
 }
 
-static void no_interval_of_the_loop_has_a_wrong_rate(void **state)
+TEST(no_interval_of_the_loop_has_a_wrong_rate)
 {
-    (void)state;
 #ifdef __SANITIZE_THREAD__
     skip(); /* signals come late, and a reading is a signal here */
 #endif

@@ -2,13 +2,7 @@
 /* Several observers at once take different CPUs, and leave none behind. CPUs far beyond this machine's are
  * claimed: nothing else asks for them. */
 #include "observer/target/claims.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 static bool taken(unsigned cpu)
 {
@@ -17,9 +11,8 @@ static bool taken(unsigned cpu)
     return set.bits[cpu / (8 * sizeof set.bits[0])] >> cpu % (8 * sizeof set.bits[0]) & 1;
 }
 
-static void what_one_has_another_sees_until_it_is_closed(void **state)
+TEST(what_one_has_another_sees_until_it_is_closed)
 {
-    (void)state;
     struct cs_placement p = {.target = 1001, .observer = 1003};
     struct cs_claims mine, other;
     assert_true(cs_claims_open(&p, &mine));
@@ -34,9 +27,8 @@ static void what_one_has_another_sees_until_it_is_closed(void **state)
     assert_false(taken(1001) || taken(1003));
 }
 
-static void three_observers_on_eight_cpus_get_pairs_of_their_own(void **state)
+TEST(three_observers_on_eight_cpus_get_pairs_of_their_own)
 {
-    (void)state;
     struct cs_topology *t;
     struct cs_error err;
     struct cs_cpu_set set = {0};

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Placement on machines written as strings, which we don't have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "observer/target/placement.h"
+#include "tests/unit/test.h"
 
 #include <string.h>
 
@@ -24,9 +19,8 @@ static struct cs_topology *machine(const char *synthetic, const char *allow)
 /* Two packages with two L3 each, four cores an L3, two threads a core: CPUs 0 to 31. */
 #define SERVER "package:2 l3:2 core:4 pu:2"
 
-static void nearest_core_shares_the_deepest_cache(void **state)
+TEST(nearest_core_shares_the_deepest_cache)
 {
-    (void)state;
     struct cs_topology *t = machine(SERVER, NULL);
     struct cs_placement p;
     struct cs_error err;
@@ -38,9 +32,8 @@ static void nearest_core_shares_the_deepest_cache(void **state)
     cs_topology_close(t);
 }
 
-static void smt_sibling_when_asked(void **state)
+TEST(smt_sibling_when_asked)
 {
-    (void)state;
     struct cs_topology *t = machine(SERVER, NULL);
     struct cs_placement p;
     struct cs_error err;
@@ -52,9 +45,8 @@ static void smt_sibling_when_asked(void **state)
     cs_topology_close(t);
 }
 
-static void without_smt_the_wish_is_refused(void **state)
+TEST(without_smt_the_wish_is_refused)
 {
-    (void)state;
     struct cs_topology *t = machine("package:1 l3:1 core:4 pu:1", NULL);
     struct cs_placement p;
     struct cs_error err;
@@ -65,9 +57,8 @@ static void without_smt_the_wish_is_refused(void **state)
     cs_topology_close(t);
 }
 
-static void nonsense_is_refused_in_words(void **state)
+TEST(nonsense_is_refused_in_words)
 {
-    (void)state;
     struct cs_topology *t = machine(SERVER, "0-7");
     struct cs_placement p;
     struct cs_error err;
@@ -84,9 +75,8 @@ static void nonsense_is_refused_in_words(void **state)
     cs_topology_close(t);
 }
 
-static void a_partner_within_the_cgroup_is_chosen(void **state)
+TEST(a_partner_within_the_cgroup_is_chosen)
 {
-    (void)state;
     struct cs_topology *t = machine(SERVER, "9,20,30");
     struct cs_placement p;
     struct cs_error err;
@@ -96,9 +86,8 @@ static void a_partner_within_the_cgroup_is_chosen(void **state)
     cs_topology_close(t);
 }
 
-static void several_observers_get_pairs_of_their_own(void **state)
+TEST(several_observers_get_pairs_of_their_own)
 {
-    (void)state;
     struct cs_topology *t = machine("package:1 l3:16 core:8 pu:2", NULL); /* 256 CPUs */
     struct cs_cpu_set taken;
     struct cs_error err;

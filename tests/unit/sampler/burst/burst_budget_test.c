@@ -4,14 +4,9 @@
 #include "sampler/burst/burst_length.h"
 #include "sampler/burst/burst_model.h"
 #include "sampler/burst/followed.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Share of the target's time that bursts take once their cost is known. */
 static double taken(double share, double cost_us, double trigger_s)
@@ -23,17 +18,15 @@ static double taken(double share, double cost_us, double trigger_s)
     return (budget.chance * cost_us * 1e-6 + trigger_s) / budget.period_s;
 }
 
-static void bursts_take_their_budget_whatever_they_cost(void **state)
+TEST(bursts_take_their_budget_whatever_they_cost)
 {
-    (void)state;
     assert_true(fabs(taken(0.005, 1000, 0) - 0.005) <= 1e-6);
     assert_true(fabs(taken(0.005, 3000, 0) - 0.005) <= 1e-6);
     assert_true(fabs(taken(0.03, 3000, 5e-6) - 0.03) <= 1e-6); /* triggers are paid from it, too */
 }
 
-static void cheap_bursts_are_made_at_every_trigger_and_dear_ones_now_and_then(void **state)
+TEST(cheap_bursts_are_made_at_every_trigger_and_dear_ones_now_and_then)
 {
-    (void)state;
     struct cs_burst_budget budget;
     cs_burst_budget_begin(&budget, 0.005, 0, false);
     cs_burst_budget_learn(&budget, 1, 0.005, 0);
@@ -43,9 +36,8 @@ static void cheap_bursts_are_made_at_every_trigger_and_dear_ones_now_and_then(vo
     assert_true(budget.chance > 0 && budget.chance < 0.1);
 }
 
-static void a_rate_that_was_asked_for_stays(void **state)
+TEST(a_rate_that_was_asked_for_stays)
 {
-    (void)state;
     struct cs_burst_budget budget;
     cs_burst_budget_begin(&budget, 0.005, 100, true);
     cs_burst_budget_learn(&budget, 1e6, 0.005, 0);
@@ -53,9 +45,8 @@ static void a_rate_that_was_asked_for_stays(void **state)
     assert_true(fabs(budget.cost_us - 1e6) <= 1e-3);
 }
 
-static void the_cost_follows_the_last_bursts(void **state)
+TEST(the_cost_follows_the_last_bursts)
 {
-    (void)state;
     struct cs_burst_budget budget;
     cs_burst_budget_begin(&budget, 0.005, 0, false);
     cs_burst_budget_learn(&budget, 100, 0.005, 0);
@@ -66,9 +57,8 @@ static void the_cost_follows_the_last_bursts(void **state)
     assert_true(fabs(budget.cost_us - 700) <= 1);
 }
 
-static void first_bursts_of_a_command_may_cost_more_and_no_later_ones(void **state)
+TEST(first_bursts_of_a_command_may_cost_more_and_no_later_ones)
 {
-    (void)state;
     struct cs_burst_budget budget, plain;
     cs_burst_budget_begin(&budget, 0.005, 0, false);
     cs_burst_budget_begin(&plain, 0.005, 0, false);
@@ -100,18 +90,16 @@ static double spent_of(double share, double cost_us, unsigned periods)
     return spent / (periods * budget.period_s * 1e6);
 }
 
-static void an_account_holds_its_share_however_dear_and_frequent_attempts_are(void **state)
+TEST(an_account_holds_its_share_however_dear_and_frequent_attempts_are)
 {
-    (void)state;
     assert_true(spent_of(0.025, 100, 10000) <= 0.025);
     assert_true(spent_of(0.025, 5000, 10000) <= 0.0251 && spent_of(0.025, 5000, 10000) >= 0.024);
     assert_true(spent_of(0.025, 400000, 10000) <= 0.0275); /* the debt of the last one */
     assert_true(spent_of(0.0025, 20000, 20000) <= 0.00252);
 }
 
-static void no_storm_of_bursts_follows_a_long_rest(void **state)
+TEST(no_storm_of_bursts_follows_a_long_rest)
 {
-    (void)state;
     struct cs_burst_budget budget;
     cs_burst_budget_begin(&budget, 0.02, 0, false);
     budget.accounted = true;
@@ -122,9 +110,8 @@ static void no_storm_of_bursts_follows_a_long_rest(void **state)
     assert_in_range(n, 20, 21); /* a second's share is 20 ms */
 }
 
-static void a_runner_is_started_when_its_start_is_saved_up(void **state)
+TEST(a_runner_is_started_when_its_start_is_saved_up)
 {
-    (void)state;
     struct cs_burst_budget budget;
     cs_burst_budget_begin(&budget, 0.02, 0, false);
     assert_true(cs_burst_budget_may_start(&budget, 0.02)); /* no budget was asked for: no account */
@@ -141,18 +128,16 @@ static void a_runner_is_started_when_its_start_is_saved_up(void **state)
     assert_true(cs_burst_budget_may_start(&budget, 0.02));
 }
 
-static void a_stop_holds_up_all_that_the_target_keeps_busy(void **state)
+TEST(a_stop_holds_up_all_that_the_target_keeps_busy)
 {
-    (void)state;
     assert_true(fabs(cs_burst_budget_cost(1000, 300, 0.4) - 1000) < 1e-9);
     assert_true(fabs(cs_burst_budget_cost(1000, 300, 2) - 2000) < 1e-9);
     assert_true(fabs(cs_burst_budget_cost(1000, 5000, 2) - 5000) < 1e-9);
     assert_true(fabs(cs_burst_budget_cost(0, 700, 2) - 700) < 1e-9); /* an attempt in vain */
 }
 
-static void a_process_whose_runner_failed_is_tried_again_soon_and_ever_later(void **state)
+TEST(a_process_whose_runner_failed_is_tried_again_soon_and_ever_later)
 {
-    (void)state;
     struct cs_burst_followed denied = {.ended_fd = -1}, failed = {.ended_fd = -1};
     cs_burst_followed_deny(&denied, CS_BURST_SKIP_BROKEN);
     uint64_t last = 0;
@@ -167,9 +152,8 @@ static void a_process_whose_runner_failed_is_tried_again_soon_and_ever_later(voi
     assert_int_equal(failed.denied_why, CS_BURST_SKIP_BROKEN);
 }
 
-static void a_process_that_is_stopped_for_long_gets_shorter_bursts(void **state)
+TEST(a_process_that_is_stopped_for_long_gets_shorter_bursts)
 {
-    (void)state;
     struct cs_burst_length quick = {0}, slow = {0}, none = {0};
     uint32_t first = cs_burst_length_next(&none, &none);
     for (unsigned i = 0; i < 100; i++) {

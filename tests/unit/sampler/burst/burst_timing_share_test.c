@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What share of bursts is timed: three quarters of what they cost, and hardly any where they tell nothing. */
 #include "sampler/burst/timing_share.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* A program whose timed bursts cost 2 ms and have an interval as often as `chance`; how many of n were timed.
  */
@@ -24,9 +19,8 @@ static unsigned run(struct cs_burst_timing_share *timing, unsigned n, double cha
     return timed;
 }
 
-static void three_quarters_of_the_cost_go_to_timed_ones(void **state)
+TEST(three_quarters_of_the_cost_go_to_timed_ones)
 {
-    (void)state;
     struct cs_burst_timing_share timing = {0};
     srand(1);
     run(&timing, 100, 0.7);
@@ -34,18 +28,16 @@ static void three_quarters_of_the_cost_go_to_timed_ones(void **state)
                     4600); /* one that costs four times as much: three of seven */
 }
 
-static void few_where_none_can_be_timed(void **state)
+TEST(few_where_none_can_be_timed)
 {
-    (void)state;
     struct cs_burst_timing_share timing = {0};
     srand(2);
     run(&timing, 200, 0.01);
     assert_in_range(run(&timing, 10000, 0.01), 150, 500);
 }
 
-static void as_before_when_they_can_be_again(void **state)
+TEST(as_before_when_they_can_be_again)
 {
-    (void)state;
     struct cs_burst_timing_share timing = {0};
     srand(3);
     run(&timing, 1000, 0);
@@ -53,9 +45,8 @@ static void as_before_when_they_can_be_again(void **state)
     assert_in_range(run(&timing, 10000, 0.9), 4000, 4600);
 }
 
-static void one_that_fails_now_and_then_goes_on(void **state)
+TEST(one_that_fails_now_and_then_goes_on)
 {
-    (void)state;
     struct cs_burst_timing_share timing = {0};
     srand(4);
     run(&timing, 100, 0.3);

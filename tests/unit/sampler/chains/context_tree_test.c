@@ -5,16 +5,11 @@
 #define CS_TREE_LINE(half, number) (&(half)[number])
 #include "sampler/chains/chains.h"
 #include "sampler/chains/context_tree.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t random_state = 88172645463325252ULL;
 static uint64_t draw(void)
@@ -97,9 +92,8 @@ static unsigned read_back(const struct cs_tree_line *half, struct chain *known, 
     return leaves;
 }
 
-static void every_chain_has_the_samples_that_a_list_of_all_chains_has(void **state)
+TEST(every_chain_has_the_samples_that_a_list_of_all_chains_has)
 {
-    (void)state;
     static struct cs_tree_line half[LINES];
     static struct chain known[4096];
     for (unsigned round = 0; round < 60; round++) {
@@ -126,9 +120,8 @@ static void every_chain_has_the_samples_that_a_list_of_all_chains_has(void **sta
     }
 }
 
-static void a_full_tree_says_so_and_still_counts_what_it_has(void **state)
+TEST(a_full_tree_says_so_and_still_counts_what_it_has)
 {
-    (void)state;
     static struct cs_tree_line half[LINES];
     static struct chain known[LINES * CS_TREE_WAYS];
     uint32_t room = CS_TREE_ROOM(LINES * CS_TREE_WAYS);
@@ -152,9 +145,8 @@ static void a_full_tree_says_so_and_still_counts_what_it_has(void **state)
     assert_int_equal(read_back(half, known, n), n);
 }
 
-static void a_tree_is_well_beyond_half_full_before_it_says_so(void **state)
+TEST(a_tree_is_well_beyond_half_full_before_it_says_so)
 {
-    (void)state;
     static struct cs_tree_line half[LINES];
     uint32_t room = CS_TREE_ROOM(LINES * CS_TREE_WAYS);
     for (unsigned round = 0; round < 50; round++) {
@@ -166,9 +158,8 @@ static void a_tree_is_well_beyond_half_full_before_it_says_so(void **state)
     }
 }
 
-static void a_key_gives_back_what_went_in(void **state)
+TEST(a_key_gives_back_what_went_in)
 {
-    (void)state;
     uint64_t leaf = cs_tree_leaf(0xffffffff81234567ULL, 15), frame = cs_tree_frame(0x7fffdeadbeefULL),
              root = cs_tree_root(4194303, 2047, 15);
     assert_int_equal(cs_tree_addr(leaf), 0xffffffff81234567ULL);
@@ -182,9 +173,8 @@ static void a_key_gives_back_what_went_in(void **state)
 
 /* ---- runs of numbers ---- */
 
-static void runs_never_overlap_and_all_come_back(void **state)
+TEST(runs_never_overlap_and_all_come_back)
 {
-    (void)state;
     enum { N = 5000 };
     static unsigned char taken[N];
     struct cs_extents e;
@@ -267,9 +257,8 @@ static bool none_lives(void *arg, uint32_t pid)
     return false;
 }
 
-static void a_list_is_void_after_an_exec_until_it_is_told_again(void **state)
+TEST(a_list_is_void_after_an_exec_until_it_is_told_again)
 {
-    (void)state;
     struct world *w = new_world();
     struct cs_chain_mapping one = {.start = 0x1000, .pages = 1},
                             two[2] = {{.start = 0x5000, .pages = 2}, {.start = 0x9000}};
@@ -285,9 +274,8 @@ static void a_list_is_void_after_an_exec_until_it_is_told_again(void **state)
     end_world(w);
 }
 
-static void processes_whose_words_meet_stay_apart(void **state)
+TEST(processes_whose_words_meet_stay_apart)
 {
-    (void)state;
     struct world *w = new_world();
     uint32_t lists[CS_CHAIN_WORD_PROBES];
     for (uint32_t k = 0; k < CS_CHAIN_WORD_PROBES; k++) {
@@ -304,9 +292,8 @@ static void processes_whose_words_meet_stay_apart(void **state)
     end_world(w);
 }
 
-static void a_list_that_any_word_names_is_never_used_again(void **state)
+TEST(a_list_that_any_word_names_is_never_used_again)
 {
-    (void)state;
     struct world *w = new_world();
     struct cs_chain_mapping m = {.start = 1}, other = {.start = 2};
     assert_int_equal(cs_chain_lists_put(&w->lists, 1, 0, &m, 1), 0);
@@ -325,9 +312,8 @@ static void a_list_that_any_word_names_is_never_used_again(void **state)
     end_world(w);
 }
 
-static void what_ended_gives_its_cells_back(void **state)
+TEST(what_ended_gives_its_cells_back)
 {
-    (void)state;
     struct world *w = new_world();
     uint32_t left = w->lists.cells.left;
     for (uint32_t pid = 1; pid < 100; pid++) {
@@ -414,9 +400,8 @@ static void check_table(const struct memory *m, const struct cs_chain_image *ima
     assert_int_equal(image->rules % 4, 0);
 }
 
-static void tables_lie_whole_in_segments_and_go_when_unused(void **state)
+TEST(tables_lie_whole_in_segments_and_go_when_unused)
 {
-    (void)state;
     static struct memory memory;
     static struct cs_chain_image images[8];
     struct cs_chain_segments segments = {&memory, make, drop, open_segment, close_segment};
@@ -458,9 +443,8 @@ static void tables_lie_whole_in_segments_and_go_when_unused(void **state)
     cs_chain_tables_fini(&t);
 }
 
-static void a_table_that_says_more_than_it_has_is_refused(void **state)
+TEST(a_table_that_says_more_than_it_has_is_refused)
 {
-    (void)state;
     static struct memory memory;
     static struct cs_chain_image images[2];
     struct cs_chain_segments segments = {&memory, make, drop, open_segment, close_segment};
@@ -489,9 +473,8 @@ static void a_table_that_says_more_than_it_has_is_refused(void **state)
     cs_chain_tables_fini(&t);
 }
 
-static void every_end_has_a_name_of_its_own(void **state)
+TEST(every_end_has_a_name_of_its_own)
 {
-    (void)state;
     for (unsigned e = 0; e < CS_CHAIN_ENDS; e++) {
         assert_non_null(cs_chain_end_name(e));
         assert_true(strlen(cs_chain_end_sentence(e)) > 8);

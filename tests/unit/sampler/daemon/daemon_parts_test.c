@@ -5,24 +5,18 @@
 #include "sampler/daemon/log.h"
 #include "sampler/daemon/settings.h"
 #include "store/retention.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define S 1000000000ull
 
 static struct cs_error err;
 
-static void a_configuration_is_read_and_options_win(void **unused)
+TEST(a_configuration_is_read_and_options_win)
 {
-    (void)unused;
     struct cs_daemon_settings s;
     cs_daemon_settings_init(&s);
     const char *text = "# production\n"
@@ -51,9 +45,8 @@ static void a_configuration_is_read_and_options_win(void **unused)
     assert_true(s.merge_s == 0.1);
 }
 
-static void a_wrong_line_is_named_and_nothing_is_taken(void **unused)
+TEST(a_wrong_line_is_named_and_nothing_is_taken)
 {
-    (void)unused;
     struct cs_daemon_settings s, before;
     cs_daemon_settings_init(&s);
     before = s;
@@ -70,9 +63,8 @@ static void a_wrong_line_is_named_and_nothing_is_taken(void **unused)
     }
 }
 
-static void merges_come_at_their_interval_and_failures_are_tried_again_sooner(void **unused)
+TEST(merges_come_at_their_interval_and_failures_are_tried_again_sooner)
 {
-    (void)unused;
     struct cs_daemon_due t;
     cs_daemon_due_init(&t, 600, 86400, 100 * S);
     assert_int_equal(cs_daemon_due_now(&t, 699 * S, false), 0);
@@ -89,9 +81,8 @@ static void merges_come_at_their_interval_and_failures_are_tried_again_sooner(vo
     assert_int_equal(cs_daemon_due_now(&t, now + 10 * S, true), CS_DAEMON_DUE_MERGE);
 }
 
-static void an_epoch_begins_after_a_merge(void **unused)
+TEST(an_epoch_begins_after_a_merge)
 {
-    (void)unused;
     struct cs_daemon_due t;
     cs_daemon_due_init(&t, 600, 1000, 0);
     cs_daemon_due_merged(&t, 600 * S, true);
@@ -106,9 +97,8 @@ static void an_epoch_begins_after_a_merge(void **unused)
     assert_int_equal(cs_daemon_due_now(&t, (1ull << 60) + 599 * S, false), 0);
 }
 
-static void changed_lengths_count_from_the_last_merge_and_epoch(void **unused)
+TEST(changed_lengths_count_from_the_last_merge_and_epoch)
 {
-    (void)unused;
     struct cs_daemon_due t;
     cs_daemon_due_init(&t, 600, 1000, 0);
     cs_daemon_due_change(&t, 60, 500, 30 * S);
@@ -121,9 +111,8 @@ static void changed_lengths_count_from_the_last_merge_and_epoch(void **unused)
     assert_int_equal(cs_daemon_due_wait_ms(&t, 600 * S, 1000), 0);
 }
 
-static void a_sentence_is_written_once_an_hour_and_counted_in_between(void **unused)
+TEST(a_sentence_is_written_once_an_hour_and_counted_in_between)
 {
-    (void)unused;
     struct cs_daemon_log_memory memory = {0};
     unsigned repeated;
     assert_true(cs_daemon_log_admits(&memory, "disk full", 10 * S, &repeated));
@@ -139,9 +128,8 @@ static void a_sentence_is_written_once_an_hour_and_counted_in_between(void **unu
     }
 }
 
-static void epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest(void **unused)
+TEST(epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest)
 {
-    (void)unused;
     struct cs_store_epoch_extent epochs[] = {{.name = "c", .written_s = 300, .bytes = 30},
                                              {.name = "a", .written_s = 100, .bytes = 10},
                                              {.name = "d", .written_s = 400, .bytes = 40},
@@ -159,18 +147,16 @@ static void epochs_go_by_age_then_the_oldest_by_size_but_never_the_newest(void *
     assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){1, 1}, 1000, epochs, 0), 0);
 }
 
-static void a_clock_that_runs_backwards_removes_nothing_by_age(void **unused)
+TEST(a_clock_that_runs_backwards_removes_nothing_by_age)
 {
-    (void)unused;
     struct cs_store_epoch_extent epochs[] = {{.name = "a", .written_s = 1000, .bytes = 10},
                                              {.name = "b", .written_s = 2000, .bytes = 10}};
     assert_int_equal(cs_store_retention_choose(&(struct cs_store_retention){100, 0}, 500, epochs, 2), 0);
 }
 
 /* A session that uses a tenth of a CPU where a hundredth is allowed, and half a second to begin and to end. */
-static void what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for(void **unused)
+TEST(what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for)
 {
-    (void)unused;
     struct cs_cpu_account a;
     double used = 0, resting_until = 0, active = 0;
     cs_cpu_account_init(&a, 0.005, 2, 1000, 7);
@@ -193,9 +179,8 @@ static void what_uses_more_cpu_than_its_budget_rests_until_it_is_made_up_for(voi
 }
 
 /* A session begins with 7 MB and grows; names of programs' code come all at once, when it has come near its bound. */
-static void memory_stays_within_its_bound_whenever_a_program_names_all_of_its_code(void **unused)
+TEST(memory_stays_within_its_bound_whenever_a_program_names_all_of_its_code)
 {
-    (void)unused;
     const double bound = 32e6;
     const uint64_t begin = 7000000, names_max = cs_memory_jit_bytes(bound);
     for (unsigned when = 0; when < 60; when++) {
@@ -224,9 +209,8 @@ static void memory_stays_within_its_bound_whenever_a_program_names_all_of_its_co
     assert_int_equal(cs_memory_state(bound, 31000000, 0, 30500000), CS_MEMORY_PRESSED);
 }
 
-static void a_session_that_left_something_out_ends_after_a_minute(void **state)
+TEST(a_session_that_left_something_out_ends_after_a_minute)
 {
-    (void)state;
     const uint64_t minute = 60000000000ull;
     assert_false(cs_session_is_full(100 * minute, 0, 0));
     assert_false(cs_session_is_full(minute - 1, 7, 7));
@@ -234,9 +218,8 @@ static void a_session_that_left_something_out_ends_after_a_minute(void **state)
     assert_true(cs_session_is_full(minute, 0, 1));
 }
 
-static void what_keeps_its_budget_never_rests_and_saves_for_a_merge(void **unused)
+TEST(what_keeps_its_budget_never_rests_and_saves_for_a_merge)
 {
-    (void)unused;
     struct cs_cpu_account a;
     cs_cpu_account_init(&a, 0.005, 2, 0, 0);
     for (double t = 1; t <= 600; t++)
@@ -247,9 +230,8 @@ static void what_keeps_its_budget_never_rests_and_saves_for_a_merge(void **unuse
     assert_true(cs_cpu_account_update(&a, 1, 1000) == 0);
 }
 
-static void a_day_on_disk_is_bounded_over_all_its_epochs(void **unused)
+TEST(a_day_on_disk_is_bounded_over_all_its_epochs)
 {
-    (void)unused;
     struct cs_disk_account a;
     cs_disk_account_init(&a, 100, 50);
     assert_int_equal(cs_disk_account_update(&a, 60, 40), CS_DISK_ROOM);
@@ -264,9 +246,8 @@ static void a_day_on_disk_is_bounded_over_all_its_epochs(void **unused)
     assert_int_equal(cs_disk_account_update(&a, 1, 1 << 30), CS_DISK_ROOM);
 }
 
-static void a_sentence_is_the_same_whatever_its_numbers(void **unused)
+TEST(a_sentence_is_the_same_whatever_its_numbers)
 {
-    (void)unused;
     struct cs_daemon_log_memory memory = {0};
     unsigned repeated;
     assert_true(cs_daemon_log_admits(&memory, "12 records were lost", S, &repeated));
@@ -276,9 +257,8 @@ static void a_sentence_is_the_same_whatever_its_numbers(void **unused)
     assert_int_equal(repeated, 1);
 }
 
-static void waits_may_take_less_when_there_is_less_credit(void **state)
+TEST(waits_may_take_less_when_there_is_less_credit)
 {
-    (void)state;
     struct cs_cpu_account a;
     cs_cpu_account_init(&a, 0.005, 2, 0, 0);
     const double rate = a.rate;

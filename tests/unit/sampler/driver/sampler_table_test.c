@@ -5,16 +5,11 @@
 #include "sampler/rate/budget.h"
 #include "sampler/rate/cost.h"
 #include "sampler/rate/period.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t random_state = 88172645463325252ULL;
 static uint64_t draw(void)
@@ -27,9 +22,8 @@ static uint64_t draw(void)
 
 /* ---- the table ---- */
 
-static void a_key_gives_back_what_went_in(void **state)
+TEST(a_key_gives_back_what_went_in)
 {
-    (void)state;
     uint64_t user = cs_hot_key(0x7fffdeadbeefULL, 0, 15, 2047);
     uint64_t kernel = cs_hot_key(0xffffffff81234567ULL, 1, 3, 1);
     assert_int_equal(cs_hot_pc(user), 0x7fffdeadbeefULL);
@@ -40,9 +34,8 @@ static void a_key_gives_back_what_went_in(void **state)
     assert_int_equal(cs_hot_generation(kernel), 1);
 }
 
-static void the_table_loses_no_sample_whatever_is_evicted(void **state)
+TEST(the_table_loses_no_sample_whatever_is_evicted)
 {
-    (void)state;
     enum { BUCKETS = 16, SAMPLES = 200000, PCS = 500 };
     static struct cs_hot_bucket table[BUCKETS];
     static uint64_t truth[PCS], seen[PCS];
@@ -63,9 +56,8 @@ static void the_table_loses_no_sample_whatever_is_evicted(void **state)
     assert_memory_equal(truth, seen, sizeof truth);
 }
 
-static void the_same_address_of_two_processes_stays_apart(void **state)
+TEST(the_same_address_of_two_processes_stays_apart)
 {
-    (void)state;
     struct cs_hot_bucket bucket = {.way = {{0, 0, 0}}};
     struct cs_hot_entry out;
     uint32_t turn = 0;
@@ -79,9 +71,8 @@ static void the_same_address_of_two_processes_stays_apart(void **state)
     assert_int_equal(bucket.way[2].count, 1);
 }
 
-static void a_count_that_is_full_is_evicted_not_wrapped(void **state)
+TEST(a_count_that_is_full_is_evicted_not_wrapped)
 {
-    (void)state;
     uint64_t key = cs_hot_key(0x1000, 0, 0, 0);
     struct cs_hot_bucket bucket = {.way = {{key, 1, UINT32_MAX}}};
     struct cs_hot_entry out;
@@ -93,9 +84,8 @@ static void a_count_that_is_full_is_evicted_not_wrapped(void **state)
 
 /* ---- generations ---- */
 
-static void a_generation_is_found_by_its_time(void **state)
+TEST(a_generation_is_found_by_its_time)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     assert_int_equal(cs_generations_span(g, 42, 1000).number, 0);
     assert_int_equal(cs_generations_next(g, 42, 1000), 1);
@@ -112,9 +102,8 @@ static void a_generation_is_found_by_its_time(void **state)
     cs_generations_close(g);
 }
 
-static void a_generation_says_how_long_it_lasts(void **state)
+TEST(a_generation_says_how_long_it_lasts)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     static const uint64_t begins[] = {0, 1000, 2000, 2500, UINT64_MAX};
     assert_int_equal(cs_generations_span(g, 42, 7).to_ns, UINT64_MAX);
@@ -131,9 +120,8 @@ static void a_generation_says_how_long_it_lasts(void **state)
     cs_generations_close(g);
 }
 
-static void a_generation_whose_notice_was_lost_is_unknown(void **state)
+TEST(a_generation_whose_notice_was_lost_is_unknown)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     cs_generations_note(g, 42, 5, 1000);
     cs_generations_note(g, 42, 9, 2000);
@@ -142,9 +130,8 @@ static void a_generation_whose_notice_was_lost_is_unknown(void **state)
     cs_generations_close(g);
 }
 
-static void a_fork_and_an_exec_may_be_told_in_the_wrong_order(void **state)
+TEST(a_fork_and_an_exec_may_be_told_in_the_wrong_order)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     assert_int_equal(cs_generations_note(g, 9, 2, 2000), 0); /* exec, on CPU 0 */
     assert_int_equal(cs_generations_note(g, 9, 1, 1000), 0); /* fork, on CPU 1: read later */
@@ -156,9 +143,8 @@ static void a_fork_and_an_exec_may_be_told_in_the_wrong_order(void **state)
 }
 
 /* Begun every 10 ns, and told in blocks of eight from the last to the first. */
-static void many_generations_of_a_slot_are_found_whatever_the_order(void **state)
+TEST(many_generations_of_a_slot_are_found_whatever_the_order)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     for (unsigned block = 0; block < 1000; block += 8)
         for (unsigned i = 8; i-- > 0;) {
@@ -179,9 +165,8 @@ static void many_generations_of_a_slot_are_found_whatever_the_order(void **state
     cs_generations_close(g);
 }
 
-static void after_lost_notices_only_what_runs_now_is_certain(void **state)
+TEST(after_lost_notices_only_what_runs_now_is_certain)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     assert_int_equal(cs_generations_note(g, 9, 1, 1000), 0);
     assert_int_equal(cs_generations_resume(g, 9, 6, 8000), 0); /* 2 to 6 began unseen */
@@ -194,9 +179,8 @@ static void after_lost_notices_only_what_runs_now_is_certain(void **state)
     cs_generations_close(g);
 }
 
-static void generations_wrap_around(void **state)
+TEST(generations_wrap_around)
 {
-    (void)state;
     struct cs_generations *g = cs_generations_open();
     for (uint64_t i = 1; i <= 5000; i++) {
         assert_int_equal(cs_generations_next(g, 3, i * 10), i & CS_HOT_GENERATION_MASK);
@@ -209,9 +193,8 @@ static void generations_wrap_around(void **state)
 
 /* ---- periods ---- */
 
-static void periods_are_odd_within_a_sixteenth_and_keep_their_mean(void **state)
+TEST(periods_are_odd_within_a_sixteenth_and_keep_their_mean)
 {
-    (void)state;
     const uint64_t mean = 1000000;
     struct cs_rate_period p;
     double sum = 0;
@@ -225,17 +208,15 @@ static void periods_are_odd_within_a_sixteenth_and_keep_their_mean(void **state)
     assert_true(sum / 20000 > (double)mean * 0.999 && sum / 20000 < (double)mean * 1.001);
 }
 
-static void a_period_too_small_to_vary_stays(void **state)
+TEST(a_period_too_small_to_vary_stays)
 {
-    (void)state;
     struct cs_rate_period p;
     cs_rate_period_init(&p, 1, 1);
     assert_int_equal(cs_rate_period_draw(&p), 1);
 }
 
-static void few_samples_are_lost_by_drawing_anew(void **state)
+TEST(few_samples_are_lost_by_drawing_anew)
 {
-    (void)state;
     /* A new period drops half a countdown on average: under 1 % of the samples. */
     for (uint64_t mean_ns = 10000; mean_ns < 1000000000; mean_ns *= 3)
         assert_true(0.5 * (double)mean_ns / (double)cs_rate_period_redraw_ns(mean_ns) < 0.01);
@@ -258,9 +239,8 @@ static double run_machine(struct cs_rate_budget *b, double cost, double fixed, d
     return loss;
 }
 
-static void the_rate_keeps_to_the_budget_on_any_machine(void **state)
+TEST(the_rate_keeps_to_the_budget_on_any_machine)
 {
-    (void)state;
     static const double shares[] = {0.002, 0.005, 0.01, 0.03};
     static const double costs[] = {0.5e-6, 3e-6, 20e-6, 60e-6};
     for (unsigned s = 0; s < 4; s++)
@@ -275,9 +255,8 @@ static void the_rate_keeps_to_the_budget_on_any_machine(void **state)
                 }
 }
 
-static void a_dearer_sample_lowers_the_rate(void **state)
+TEST(a_dearer_sample_lowers_the_rate)
 {
-    (void)state;
     struct cs_rate_budget b;
     cs_rate_budget_init(&b, 0.01, 1, 2, 10e-6);
     run_machine(&b, 10e-6, 0, 0, 2, 10);
@@ -288,9 +267,8 @@ static void a_dearer_sample_lowers_the_rate(void **state)
     assert_true(b.rate_hz * 40e-6 <= 0.01);
 }
 
-static void held_threads_count_against_the_budget(void **state)
+TEST(held_threads_count_against_the_budget)
 {
-    (void)state;
     struct cs_rate_budget b;
     cs_rate_budget_init(&b, 0.01, 1, 2, 10e-6);
     double before = b.rate_hz;
@@ -303,9 +281,8 @@ static void held_threads_count_against_the_budget(void **state)
 
 /* A command on one of two CPUs, whose bursts take three quarters of the budget: what is left is for samples,
  * in each of many seconds, though bursts come by chance and so do samples where they are few. */
-static void bursts_leave_samples_their_part(void **state)
+TEST(bursts_leave_samples_their_part)
 {
-    (void)state;
     uint64_t random = 1;
     double share = 0.03, cost = 27e-6, held = 0, seconds = 300, samples = 0;
     struct cs_rate_budget b;
@@ -329,9 +306,8 @@ static void bursts_leave_samples_their_part(void **state)
     assert_true(held / seconds + samples / seconds * cost <= share);
 }
 
-static void a_window_without_samples_does_not_blame_bursts(void **state)
+TEST(a_window_without_samples_does_not_blame_bursts)
 {
-    (void)state;
     struct cs_rate_budget b;
     cs_rate_budget_init(&b, 0.03, 1, 2, 27e-6);
     for (int i = 0; i < 30; i++) {
@@ -343,9 +319,8 @@ static void a_window_without_samples_does_not_blame_bursts(void **state)
     assert_true(b.rate_hz > before / 2);
 }
 
-static void a_budget_that_cannot_be_kept_says_so(void **state)
+TEST(a_budget_that_cannot_be_kept_says_so)
 {
-    (void)state;
     struct cs_rate_budget b;
     cs_rate_budget_init(&b, 0.002, 1, 2, 20e-6);
     run_machine(&b, 20e-6, 0.1, 0, 1, 60); /* the collector alone takes 5 % */
@@ -353,9 +328,8 @@ static void a_budget_that_cannot_be_kept_says_so(void **state)
     assert_true(b.rate_hz <= b.least_hz);
 }
 
-static void an_unknown_cost_is_taken_as_dear(void **state)
+TEST(an_unknown_cost_is_taken_as_dear)
 {
-    (void)state;
     struct cs_rate_budget b;
     cs_rate_budget_init(&b, 0.005, 1, 2, 0);
     assert_true(b.cost_seconds >= 20e-6);
@@ -372,9 +346,8 @@ static double noisy(double cost, uint64_t *random)
     return cost * (1 + (sum - 1) * 2 / 3);
 }
 
-static void a_measured_cost_is_seldom_too_low_and_never_far_off(void **state)
+TEST(a_measured_cost_is_seldom_too_low_and_never_far_off)
 {
-    (void)state;
     uint64_t random = 1;
     unsigned low = 0, runs = 2000;
     for (unsigned r = 0; r < runs; r++) {
@@ -388,9 +361,8 @@ static void a_measured_cost_is_seldom_too_low_and_never_far_off(void **state)
     assert_true(low < runs / 10); /* one-sided 95 %, less for so few measurements */
 }
 
-static void one_wild_measurement_hardly_moves_the_cost(void **state)
+TEST(one_wild_measurement_hardly_moves_the_cost)
 {
-    (void)state;
     struct cs_rate_cost cost = {0};
     for (unsigned i = 0; i < 40; i++)
         cs_rate_cost_add(&cost, 20e-6);
@@ -398,9 +370,8 @@ static void one_wild_measurement_hardly_moves_the_cost(void **state)
     assert_true(cost.mean < 23e-6);
 }
 
-static void the_cost_follows_a_host_that_became_slower(void **state)
+TEST(the_cost_follows_a_host_that_became_slower)
 {
-    (void)state;
     uint64_t random = 7;
     struct cs_rate_cost cost = {0};
     for (unsigned i = 0; i < 200; i++)
@@ -410,9 +381,8 @@ static void the_cost_follows_a_host_that_became_slower(void **state)
     assert_true(cs_rate_cost_upper(&cost) > 28e-6);
 }
 
-static void too_few_measurements_are_no_cost(void **state)
+TEST(too_few_measurements_are_no_cost)
 {
-    (void)state;
     struct cs_rate_cost cost = {0};
     cs_rate_cost_add(&cost, 20e-6);
     assert_true(cs_rate_cost_upper(&cost) <= 0);

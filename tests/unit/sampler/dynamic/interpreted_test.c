@@ -2,14 +2,11 @@
 /* Names of interpreted code whose memory becomes other code's. The interpreter is made up: a function's name is the
  * letter at the address of its code. */
 #include "sampler/dynamic/interpreted.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ULL
 
@@ -68,9 +65,8 @@ static int add(struct fixture *f, const char *id)
     return cs_interpreted_add(f->it, &place, &image);
 }
 
-static void false_interpreters_of_strangers_switch_nobody_elses_off(void **state)
+TEST(false_interpreters_of_strangers_switch_nobody_elses_off)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     for (int i = 0; i < 20; i++)
@@ -85,9 +81,8 @@ static void false_interpreters_of_strangers_switch_nobody_elses_off(void **state
     end(&f);
 }
 
-static void a_strangers_interpreter_names_an_image_of_its_own(void **state)
+TEST(a_strangers_interpreter_names_an_image_of_its_own)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     const struct cs_interpreter_place place = {.kind = &letters, .version = "letters"};
@@ -106,9 +101,8 @@ static void a_strangers_interpreter_names_an_image_of_its_own(void **state)
     end(&f);
 }
 
-static void other_code_of_another_module_is_another_function(void **state)
+TEST(other_code_of_another_module_is_another_function)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     memory[0] = 'a';
@@ -123,9 +117,8 @@ static void other_code_of_another_module_is_another_function(void **state)
     end(&f);
 }
 
-static void code_that_is_met_again_has_its_new_name(void **state)
+TEST(code_that_is_met_again_has_its_new_name)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     memory[0] = 'a';
@@ -144,9 +137,8 @@ static void code_that_is_met_again_has_its_new_name(void **state)
     end(&f);
 }
 
-static void after_ten_minutes_a_name_is_read_again(void **state)
+TEST(after_ten_minutes_a_name_is_read_again)
 {
-    (void)state;
     struct fixture f;
     begin(&f);
     memory[0] = 'a';

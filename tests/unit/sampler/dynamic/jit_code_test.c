@@ -5,14 +5,11 @@
 #include "sampler/dynamic/jit_methods.h"
 #include "store/kept_code.h"
 #include "tests/unit/give_name.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct cs_store_image image = {
     .id = "x0123456789abcdef", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
@@ -41,9 +38,8 @@ static void a_version_can_be_taken_off_a_name(void **state)
         assert_int_equal(cs_image_unversioned_bytes(of[i].name), of[i].n);
 }
 
-static void versions_of_a_name_are_told_apart(void **state)
+TEST(versions_of_a_name_are_told_apart)
 {
-    (void)state;
     uint8_t bytes[64];
     struct cs_error err;
     memset(bytes, 0x90, sizeof bytes);
@@ -74,9 +70,8 @@ static void versions_of_a_name_are_told_apart(void **state)
     cs_jit_code_close(code);
 }
 
-static void what_is_kept_is_an_elf_file_with_the_code_at_the_offsets(void **state)
+TEST(what_is_kept_is_an_elf_file_with_the_code_at_the_offsets)
 {
-    (void)state;
     struct cs_error err;
     struct cs_store *store;
     struct cs_image_code *open;
@@ -101,9 +96,8 @@ static void what_is_kept_is_an_elf_file_with_the_code_at_the_offsets(void **stat
     cs_store_close(store);
 }
 
-static void more_than_the_bounds_has_no_code(void **state)
+TEST(more_than_the_bounds_has_no_code)
 {
-    (void)state;
     static uint8_t big[CS_JIT_CODE_METHOD_MAX + 1];
     static const struct cs_store_image other = {
         .id = "xfedcba9876543210", .kind = CS_IMAGE_JIT, .path = "[jit] y", .build_id = ""};

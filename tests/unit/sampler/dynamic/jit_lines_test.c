@@ -9,17 +9,14 @@
 #include "store/base/kept_lines.h"
 #include "store/kept_code.h"
 #include "tests/unit/give_name.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define START 0x7f0000001000u
 #define REPEATED "\xff"
@@ -71,9 +68,8 @@ static const char *file(const struct cs_jitdump_lines *lines, size_t i)
     return (const char *)lines->files.start + lines->rows[i].file;
 }
 
-static void rows_are_read_in_order(void **state)
+TEST(rows_are_read_in_order)
 {
-    (void)state;
     struct cs_jitdump_lines lines = {0};
     struct cs_bytes record = three_rows(3);
     assert_true(cs_jitdump_lines_read(&lines, record.start, record.used, "f", 17));
@@ -94,9 +90,8 @@ static void rows_are_read_in_order(void **state)
 }
 
 /* V8's: addresses 64 too high, and freed names of the right length. */
-static void what_v8_writes_is_put_right(void **state)
+TEST(what_v8_writes_is_put_right)
 {
-    (void)state;
     static const char freed[] = "\xbc\xcb\x02\0\0\0\0\0\x11\x22\x33\x44\x55\x66\x77\x88urns.js";
     struct cs_jitdump_lines lines = {0};
     struct cs_bytes record = {0};
@@ -125,9 +120,8 @@ static void what_v8_writes_is_put_right(void **state)
 }
 
 /* Cut everywhere, in memory of just that size. */
-static void bytecodes_places_are_no_lines_of_code(void **state)
+TEST(bytecodes_places_are_no_lines_of_code)
 {
-    (void)state;
     struct cs_jitdump_lines lines = {0};
     struct cs_bytes record = three_rows(3);
     assert_false(cs_jitdump_lines_read(&lines, record.start, record.used, "JS:^turns /srv/a.js:4:15", 17));
@@ -138,9 +132,8 @@ static void bytecodes_places_are_no_lines_of_code(void **state)
     cs_bytes_fini(&record);
 }
 
-static void what_is_cut_or_lies_is_read_within_its_bounds(void **state)
+TEST(what_is_cut_or_lies_is_read_within_its_bounds)
 {
-    (void)state;
     static const char *const methods[] = {"f", "JS:*f /srv/a.x:1:2"};
     struct cs_bytes record = three_rows(3);
     for (size_t n = 0; n <= record.used; n++) {
@@ -167,9 +160,8 @@ static void what_is_cut_or_lies_is_read_within_its_bounds(void **state)
     }
 }
 
-static void endless_names_and_rows_end(void **state)
+TEST(endless_names_and_rows_end)
 {
-    (void)state;
     static char longest[100000];
     struct cs_jitdump_lines lines = {0};
     struct cs_bytes record = {0};
@@ -223,9 +215,8 @@ static void put_method(struct cs_bytes *out, uint64_t addr)
 }
 
 /* However the file is cut while it is written, the lines are met with their method, and only with it. */
-static void lines_belong_to_the_method_behind_them(void **state)
+TEST(lines_belong_to_the_method_behind_them)
 {
-    (void)state;
     struct cs_bytes dump = {0}, rows = three_rows(3);
     cs_bytes_put_u32(&dump, 0x4A695444);
     cs_bytes_put_u32(&dump, 1);
@@ -279,9 +270,8 @@ static void keep(struct cs_jit_code *code, const char *name, int line)
     cs_bytes_fini(&record);
 }
 
-static void what_is_kept_is_read_as_lines_of_any_image(void **state)
+TEST(what_is_kept_is_read_as_lines_of_any_image)
 {
-    (void)state;
     struct cs_error err;
     struct cs_store *store;
     struct cs_image_code *open;
@@ -325,9 +315,8 @@ static void what_is_kept_is_read_as_lines_of_any_image(void **state)
 }
 
 /* Of two stores: what the first one has stays, the rest of the second one's comes with its lines. */
-static void what_two_stores_keep_is_joined(void **state)
+TEST(what_two_stores_keep_is_joined)
 {
-    (void)state;
     char other[64];
     struct cs_error err;
     struct cs_store *store;
@@ -358,9 +347,8 @@ static void what_two_stores_keep_is_joined(void **state)
     cs_store_close(store);
 }
 
-static void more_lines_than_the_bounds_are_left_out(void **state)
+TEST(more_lines_than_the_bounds_are_left_out)
 {
-    (void)state;
     static const struct cs_store_image other = {
         .id = "xfedcba9876543210", .kind = CS_IMAGE_JIT, .path = "[jit] y", .build_id = ""};
     static const uint8_t bytes[CS_JITDUMP_LINES_MAX];

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Methods of a process: against truths worked out by hand. */
 #include "sampler/dynamic/jit_methods.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 static void add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t start, uint64_t size,
                 const char *name)
@@ -25,9 +22,8 @@ static const char *name_at(const struct cs_jit_methods *m, uint64_t addr)
     return found ? m->text + found->name : "";
 }
 
-static void of_two_methods_for_one_address_the_later_one_holds(void **state)
+TEST(of_two_methods_for_one_address_the_later_one_holds)
 {
-    (void)state;
     struct cs_jit_methods m = {0};
     struct cs_jit_kept kept = {0};
     add(&m, &kept, 0x3000, 0x10, "far");
@@ -52,9 +48,8 @@ static void of_two_methods_for_one_address_the_later_one_holds(void **state)
     assert_int_equal(kept.cut, 0);
 }
 
-static void code_has_a_life_from_a_time_to_a_time(void **state)
+TEST(code_has_a_life_from_a_time_to_a_time)
 {
-    (void)state;
     struct cs_jit_methods m = {0};
     struct cs_jit_kept kept = {0};
     char name[16];
@@ -86,9 +81,8 @@ static void code_has_a_life_from_a_time_to_a_time(void **state)
 }
 
 /* By the highest water mark, which nothing lowers. */
-static void many_methods_are_sorted_in_place(void **state)
+TEST(many_methods_are_sorted_in_place)
 {
-    (void)state;
     const unsigned n = 200000;
     struct cs_jit_methods m = {0};
     struct cs_jit_kept kept = {0};
@@ -107,9 +101,8 @@ static void many_methods_are_sorted_in_place(void **state)
     cs_jit_methods_fini(&m, &kept);
 }
 
-static void names_beyond_the_bound_are_left_out_and_counted_once_a_process(void **state)
+TEST(names_beyond_the_bound_are_left_out_and_counted_once_a_process)
 {
-    (void)state;
     struct cs_jit_methods m[3] = {{0}};
     struct cs_jit_kept kept = {0};
     char *text = malloc(1 << 20);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jitdump files, written here byte by byte as the specification says. */
 #include "sampler/dynamic/jitdump.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct file {
     unsigned char bytes[4096];
@@ -108,9 +104,8 @@ static struct file example(void)
 }
 #define ALL "alpha at 1000, 32 bytes; beta(int) at 2000, 16 bytes; 1000 moved to 3000; "
 
-static void methods_made_and_moved_are_told_in_order(void **state)
+TEST(methods_made_and_moved_are_told_in_order)
 {
-    (void)state;
     struct file f = example();
     uint64_t at = 0;
     int fd = with(&f, f.n);
@@ -131,9 +126,8 @@ static void methods_made_and_moved_are_told_in_order(void **state)
     close(fd);
 }
 
-static void a_file_that_grows_byte_by_byte_tells_each_method_once(void **state)
+TEST(a_file_that_grows_byte_by_byte_tells_each_method_once)
 {
-    (void)state;
     struct file f = example();
     uint64_t at = 0;
     int fd = with(&f, 0);
@@ -146,9 +140,8 @@ static void a_file_that_grows_byte_by_byte_tells_each_method_once(void **state)
     close(fd);
 }
 
-static void what_is_no_jitdump_is_refused(void **state)
+TEST(what_is_no_jitdump_is_refused)
 {
-    (void)state;
     struct file f = example();
     uint64_t at = 0;
     f.bytes[0] ^= 1;
@@ -164,9 +157,8 @@ static void what_is_no_jitdump_is_refused(void **state)
     close(fd);
 }
 
-static void any_byte_may_be_wrong(void **state)
+TEST(any_byte_may_be_wrong)
 {
-    (void)state;
     struct file f = example();
     for (size_t i = 0; i < f.n; i++)
         for (unsigned value = 0; value < 256; value += 51) {
@@ -187,9 +179,8 @@ static bool count(void *arg, const struct cs_jitdump_record *code)
     return true;
 }
 
-static void a_runtime_of_200000_methods_with_lines_is_read_in_one_call(void **state)
+TEST(a_runtime_of_200000_methods_with_lines_is_read_in_one_call)
 {
-    (void)state;
     struct file f = {.n = 0};
     char name[] = "/tmp/jitdump.XXXXXX";
     int fd = mkstemp(name);

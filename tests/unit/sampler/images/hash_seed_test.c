@@ -4,18 +4,13 @@
 #include "sampler/images/images.h"
 #include "sampler/images/labels.h"
 #include "store/table/table.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include <cmocka.h>
 
 #define N 4000
 #define SHARED 4095 /* their hashes are the same in these bits */
@@ -92,9 +87,8 @@ static double add_texts(char names[N][40])
     return took;
 }
 
-static void names_that_were_chosen_cost_what_others_cost(void **unused)
+TEST(names_that_were_chosen_cost_what_others_cost)
 {
-    (void)unused;
     char format[20];
     snprintf(format, sizeof format, "s%d::%%s", (int)CS_IMAGE_JIT);
     choose(format, false);
@@ -128,9 +122,8 @@ static double add_rows(bool collide)
     return took;
 }
 
-static void addresses_that_were_chosen_cost_what_others_cost(void **unused)
+TEST(addresses_that_were_chosen_cost_what_others_cost)
 {
-    (void)unused;
     double chosen_s = add_rows(true), others_s = add_rows(false);
     if (chosen_s > 3 * others_s + 0.003)
         fail_msg("%d addresses that were chosen take %.4f s, others %.4f", N, chosen_s, others_s);

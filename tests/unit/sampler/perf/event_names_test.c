@@ -5,14 +5,10 @@
 #include "observer/source/arch.h"
 #include "observer/source/core_events.h"
 #include "sampler/perf/event_names.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct perf_event_attr encoded(const char *name, bool *any)
 {
@@ -31,9 +27,8 @@ static void is_raw(const char *name, __u64 config, bool any_thread)
     assert_int_equal(any, any_thread);
 }
 
-static void every_spelling_of_an_event_is_the_same_event(void **state)
+TEST(every_spelling_of_an_event_is_the_same_event)
 {
-    (void)state;
     is_raw("INST_RETIRED:ANY_P", 0xc0, false);
     is_raw("inst_retired.any_p", 0xc0, false);
     is_raw("skl::INST_RETIRED:ANY_P", 0xc0, false);
@@ -47,9 +42,8 @@ static void every_spelling_of_an_event_is_the_same_event(void **state)
     is_raw("MEM_LOAD_RETIRED:L3_MISS:t", 0x20d1, true);
 }
 
-static void modifiers_in_one_word_or_several_say_who_is_counted(void **state)
+TEST(modifiers_in_one_word_or_several_say_who_is_counted)
 {
-    (void)state;
     bool any;
     struct perf_event_attr attr = encoded("INST_RETIRED:ANY_P:u", &any);
     assert_int_equal(attr.exclude_user, 0);
@@ -64,9 +58,8 @@ static void modifiers_in_one_word_or_several_say_who_is_counted(void **state)
     assert_int_equal(attr.precise_ip, 2);
 }
 
-static void an_unknown_name_is_refused(void **state)
+TEST(an_unknown_name_is_refused)
 {
-    (void)state;
     struct perf_event_attr attr;
     bool any;
     assert_int_not_equal(cs_event_encode("INST_REHIRED:ANY", &attr, &any), 0);
@@ -89,18 +82,16 @@ static int look(void *arg, const char *name, const char *meaning)
     return 0;
 }
 
-static void all_events_are_listed_with_their_meaning(void **state)
+TEST(all_events_are_listed_with_their_meaning)
 {
-    (void)state;
     struct looking l = {false, 0};
     assert_int_equal(cs_event_names_each(look, &l), 0);
     assert_true(l.found);
     assert_true(l.n > 200);
 }
 
-static void generic_events_have_a_form_of_the_core(void **state)
+TEST(generic_events_have_a_form_of_the_core)
 {
-    (void)state;
     struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS};
     if (!CS_PMC_ANY_THREAD) {
         assert_false(cs_core_event(&attr));

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists of CPUs, as the kernel writes them, and what a look at the real ones says. */
 #include "sampler/perf/cpus.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,9 +18,8 @@ static void check(const char *list, int n, const int *wanted)
     free(got);
 }
 
-static void lists_are_ranges_and_numbers(void **state)
+TEST(lists_are_ranges_and_numbers)
 {
-    (void)state;
     check("0-3,8\n", 5, (const int[]){0, 1, 2, 3, 8});
     check("7", 1, (const int[]){7});
     check("0,2-3,5-5\n", 4, (const int[]){0, 2, 3, 5});
@@ -31,9 +28,8 @@ static void lists_are_ranges_and_numbers(void **state)
     assert_int_equal(cs_cpus_of_list("3-1", &got), -ENOMEM);
 }
 
-static void two_looks_at_a_machine_that_does_not_change_see_no_change(void **state)
+TEST(two_looks_at_a_machine_that_does_not_change_see_no_change)
 {
-    (void)state;
     struct cs_cpus cpus;
     assert_int_equal(cs_cpus_open(&cpus), 0);
     assert_int_equal(cpus.n_online, sysconf(_SC_NPROCESSORS_ONLN));

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The read side of a perf ring, on a file that stands for the kernel's pages. */
 #include "sampler/perf/ring.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,9 +35,8 @@ static void write_record(struct cs_ring *ring, unsigned words, uint64_t number)
     ring->page->data_head = at + 8 * words;
 }
 
-static void records_come_whole_and_in_order_around_the_end_of_the_ring(void **state)
+TEST(records_come_whole_and_in_order_around_the_end_of_the_ring)
 {
-    (void)state;
     struct cs_ring ring = opened();
     uint64_t written = 0, read = 0;
     while (read < 5000) {
@@ -65,9 +60,8 @@ static void records_come_whole_and_in_order_around_the_end_of_the_ring(void **st
     cs_ring_close(&ring);
 }
 
-static void a_record_given_back_comes_again(void **state)
+TEST(a_record_given_back_comes_again)
 {
-    (void)state;
     struct cs_ring ring = opened();
     write_record(&ring, 4, 1);
     write_record(&ring, 4, 2);
@@ -83,9 +77,8 @@ static void a_record_given_back_comes_again(void **state)
     cs_ring_close(&ring);
 }
 
-static void a_size_that_cannot_be_ends_the_reading(void **state)
+TEST(a_size_that_cannot_be_ends_the_reading)
 {
-    (void)state;
     static const uint16_t wrong[] = {0, 7, 4096};
     for (unsigned i = 0; i < 3; i++) {
         struct cs_ring ring = opened();

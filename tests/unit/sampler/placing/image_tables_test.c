@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwind tables of new files within a limit of CPU time. */
 #include "sampler/placing/image_tables.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define TRIES 1000
 
@@ -68,17 +65,15 @@ static int get(struct cs_mapped_image *image)
     return rc;
 }
 
-static void without_a_limit_all_are_made(void **state)
+TEST(without_a_limit_all_are_made)
 {
-    (void)state;
     cs_image_tables_pay(tables, 5000000000);
     assert_int_equal(get(own), 1);
     assert_int_equal(get(other), 1);
 }
 
-static void what_a_child_took_is_paid_and_the_next_one_waits(void **state)
+TEST(what_a_child_took_is_paid_and_the_next_one_waits)
 {
-    (void)state;
     cs_image_tables_limit(tables, 1e-9);
     cs_image_tables_pay(tables, 999900000); /* a tenth of a millisecond is left: less than the child takes */
     assert_int_equal(get(own), 1);
@@ -89,9 +84,8 @@ static void what_a_child_took_is_paid_and_the_next_one_waits(void **state)
     assert_int_equal(get(other), 1);
 }
 
-static void a_dear_one_shuts_out_others_for_a_while_only(void **state)
+TEST(a_dear_one_shuts_out_others_for_a_while_only)
 {
-    (void)state;
     cs_image_tables_limit(tables, 1);
     cs_image_tables_pay(tables, 3600000000000);
     assert_int_equal(get(own), -EAGAIN);

@@ -4,18 +4,13 @@
 #include "sampler/placing/intervals.h"
 #include "store/coarsen.h"
 #include "tests/unit/store/each_profile.h"
+#include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define S 1000000000ull
 
@@ -93,9 +88,8 @@ static struct seen look(void)
     return seen;
 }
 
-static void samples_land_in_the_interval_in_which_they_came(void **unused)
+TEST(samples_land_in_the_interval_in_which_they_came)
 {
-    (void)unused;
     struct cs_intervals *intervals;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -114,9 +108,8 @@ static void samples_land_in_the_interval_in_which_they_came(void **unused)
     cs_intervals_close(intervals);
 }
 
-static void a_late_count_is_spread_over_the_time_it_may_have_come_from(void **unused)
+TEST(a_late_count_is_spread_over_the_time_it_may_have_come_from)
 {
-    (void)unused;
     struct cs_intervals *intervals;
     assert_int_equal(cs_intervals_open(1000, 1 << 20, &intervals), 0);
     add(intervals, &program, 64, 10007, 1000 * S, 1100 * S);
@@ -130,9 +123,8 @@ static void a_late_count_is_spread_over_the_time_it_may_have_come_from(void **un
     cs_intervals_close(intervals);
 }
 
-static void a_bound_makes_intervals_longer_and_loses_no_sample(void **unused)
+TEST(a_bound_makes_intervals_longer_and_loses_no_sample)
 {
-    (void)unused;
     struct cs_intervals *intervals;
     uint64_t total = 0, bytes, random = 1;
     assert_int_equal(cs_intervals_open(100, 6000, &intervals), 0);
@@ -157,9 +149,8 @@ static void a_bound_makes_intervals_longer_and_loses_no_sample(void **unused)
     cs_intervals_close(intervals);
 }
 
-static void coarser_intervals_of_different_lengths_keep_their_sums(void **unused)
+TEST(coarser_intervals_of_different_lengths_keep_their_sums)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_intervals);
     for (uint64_t i = 0; i < 1000; i++)
         cs_table_add(table, (uint64_t[]){i % 2 ? 100 : 1600, i % 2 ? i * 100 : i / 16 * 1600, i % 2 * 16, i});

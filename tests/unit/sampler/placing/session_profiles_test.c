@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts on their way to the store, while more of them come. */
 #include "sampler/placing/profiles.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define ENDLESS 1000
 
@@ -35,9 +31,8 @@ static void another_process_runs(void *arg)
                      0);
 }
 
-static void a_merge_ends_though_ever_new_profiles_come_meanwhile_and_the_next_has_them(void **state)
+TEST(a_merge_ends_though_ever_new_profiles_come_meanwhile_and_the_next_has_them)
 {
-    (void)state;
     char path[] = "/tmp/session_profiles.XXXXXX", command[64];
     struct cs_error err;
     struct cs_store *store;

@@ -4,16 +4,12 @@
 #include "analysis/waits/time_lines.h"
 #include "sampler/placing/wait_times.h"
 #include "store/table/wait_schemas.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1000000ULL
 #define assert_near(a, b, most) assert_true(fabs((double)(a) - (double)(b)) <= (double)(most))

@@ -4,18 +4,15 @@
 #include "sampler/rate/budget.h"
 #include "sampler/rate/cost.h"
 #include "sampler/rate/period.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include <cmocka.h> /* after the four above, which it needs */
 
-static void periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it(void **state)
+TEST(periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it)
 {
-    (void)state;
     struct cs_rate_period period;
     double sum = 0;
     cs_rate_period_init(&period, 1600, 7);
@@ -29,18 +26,16 @@ static void periods_are_odd_within_a_sixteenth_of_the_mean_and_average_to_it(voi
     assert_true(fabs(sum / 20000 - 1600) < 2.5);
 }
 
-static void a_period_too_short_to_vary_stays_as_it_is(void **state)
+TEST(a_period_too_short_to_vary_stays_as_it_is)
 {
-    (void)state;
     struct cs_rate_period period;
     cs_rate_period_init(&period, 8, 7);
     for (unsigned i = 0; i < 10; i++)
         assert_int_equal(cs_rate_period_draw(&period), 8);
 }
 
-static void the_cost_is_unknown_until_there_are_four_measurements(void **state)
+TEST(the_cost_is_unknown_until_there_are_four_measurements)
 {
-    (void)state;
     struct cs_rate_cost cost = {0};
     for (unsigned i = 0; i < 3; i++) {
         cs_rate_cost_add(&cost, 1e-6);
@@ -50,9 +45,8 @@ static void the_cost_is_unknown_until_there_are_four_measurements(void **state)
     assert_true(fabs(cs_rate_cost_upper(&cost) - 1e-6) < 1e-12); /* no spread: the bound is the mean */
 }
 
-static void one_wild_measurement_counts_as_four_times_the_mean(void **state)
+TEST(one_wild_measurement_counts_as_four_times_the_mean)
 {
-    (void)state;
     struct cs_rate_cost wild = {0}, four = {0};
     for (unsigned i = 0; i < 8; i++) {
         cs_rate_cost_add(&wild, 1e-6);
@@ -63,9 +57,8 @@ static void one_wild_measurement_counts_as_four_times_the_mean(void **state)
     assert_true(fabs(cs_rate_cost_upper(&wild) - cs_rate_cost_upper(&four)) < 1e-12);
 }
 
-static void a_budget_of_half_a_percent_at_ten_microseconds_a_sample_is_350_hz(void **state)
+TEST(a_budget_of_half_a_percent_at_ten_microseconds_a_sample_is_350_hz)
 {
-    (void)state;
     struct cs_rate_budget budget;
     cs_rate_budget_init(&budget, 0.005, 1, 2, 10e-6);
     assert_true(fabs(budget.rate_hz - 350) < 1e-6); /* 0.7 * 0.005 / 10e-6 */
@@ -85,17 +78,15 @@ static void lowest_rate(double share, double cost, double hz)
     assert_true(fabs(budget.rate_hz - hz) < 1e-9);
 }
 
-static void a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate(void **state)
+TEST(a_budget_that_bursts_alone_use_up_samples_at_the_lowest_rate)
 {
-    (void)state;
     lowest_rate(0.005, 10e-6, 20);
     lowest_rate(0.002, 25e-6, 4);
     lowest_rate(0.0001, 25e-6, 1);
 }
 
-static void a_label_has_one_number_and_no_label_is_nought(void **state)
+TEST(a_label_has_one_number_and_no_label_is_nought)
 {
-    (void)state;
     struct cs_labels *labels = cs_labels_open();
     assert_non_null(labels);
     uint32_t a = cs_labels_number(labels, "make"), b = cs_labels_number(labels, "cc1");
@@ -108,9 +99,8 @@ static void a_label_has_one_number_and_no_label_is_nought(void **state)
     cs_labels_close(labels);
 }
 
-static void a_container_is_called_as_its_runtime_shows_it(void **state)
+TEST(a_container_is_called_as_its_runtime_shows_it)
 {
-    (void)state;
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
     static const struct {
         const char *path, *name;

@@ -3,18 +3,15 @@
  * its `ret` rows still say that the caller's frame pointer lies on the stack, where it was popped from. Source: System
  * V ABI 3.2.2. */
 #include "sampler/timers/stopped_thread.h"
+#include "tests/unit/test.h"
 
 #include <alloca.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ROUNDS 20        /* of the loop below */
 #define STEPS_MAX 200000 /* a sanitizer's checks are steps, too */
@@ -56,9 +53,8 @@ static void nobody_told(void *arg, const struct cs_mapped_file *file)
     (void)file;
 }
 
-static void a_chain_is_whole_at_each_instruction(void **state)
+TEST(a_chain_is_whole_at_each_instruction)
 {
-    (void)state;
     pid_t pid = started();
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);

@@ -2,13 +2,9 @@
 /* The blame for a wait: the parts of it, by the last waits of those who ended it. */
 #include "sampler/waits/blame.h"
 #include "sampler/waits/wait_records.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VICTIM = 10, HOLDER, FAR };
 

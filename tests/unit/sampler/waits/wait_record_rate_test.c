@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that wait for 2 ms again and again: of such waits one is recorded for each T of waiting. */
 #include "sampler/waits/record_rate.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #define RECORD_S 20e-6 /* of CPU time */
 
@@ -25,9 +20,8 @@ static double cpu_share(uint32_t interval_ns, double waited)
     return waited / (interval_ns * 1e-9) * RECORD_S;
 }
 
-static void waits_thin_until_reading_them_keeps_to_its_cpu_time(void **state)
+TEST(waits_thin_until_reading_them_keeps_to_its_cpu_time)
 {
-    (void)state;
     const struct cs_wait_rate rate = {4000, 0.002};
     for (double waited = 1; waited < 100; waited *= 3) {
         const uint32_t interval = after(&rate, cs_wait_first_interval(&rate), 2, waited);
@@ -38,27 +32,24 @@ static void waits_thin_until_reading_them_keeps_to_its_cpu_time(void **state)
     }
 }
 
-static void more_waits_are_recorded_again_when_they_are_few(void **state)
+TEST(more_waits_are_recorded_again_when_they_are_few)
 {
-    (void)state;
     const struct cs_wait_rate rate = {4000, 0.002};
     const uint32_t busy = after(&rate, cs_wait_first_interval(&rate), 3, 90);
     assert_true(busy > CS_WAIT_INTERVAL_NS);
     assert_int_equal(after(&rate, busy, 20, 0.01), CS_WAIT_INTERVAL_NS);
 }
 
-static void without_a_bound_of_cpu_time_only_the_records_count(void **state)
+TEST(without_a_bound_of_cpu_time_only_the_records_count)
 {
-    (void)state;
     const struct cs_wait_rate rate = {4000, 0};
     assert_int_equal(cs_wait_first_interval(&rate), CS_WAIT_INTERVAL_NS);
     assert_int_equal(cs_wait_interval(&rate, CS_WAIT_INTERVAL_NS, 1, 3999, 1), CS_WAIT_INTERVAL_NS);
     assert_int_equal(cs_wait_interval(&rate, CS_WAIT_INTERVAL_NS, 1, 4001, 0), 2 * CS_WAIT_INTERVAL_NS);
 }
 
-static void a_storm_raises_it_to_a_second_and_no_further(void **state)
+TEST(a_storm_raises_it_to_a_second_and_no_further)
 {
-    (void)state;
     const struct cs_wait_rate rate = {4000, 0.002};
     assert_int_equal(cs_wait_interval(&rate, CS_WAIT_INTERVAL_NS, 1, 1e9, 1), CS_WAIT_INTERVAL_NS_MAX);
     assert_int_equal(cs_wait_interval(&rate, CS_WAIT_INTERVAL_NS_MAX, 1, 1e9, 1), CS_WAIT_INTERVAL_NS_MAX);

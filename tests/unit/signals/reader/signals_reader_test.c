@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The reader against segments that are damaged, hostile, or change while it looks. Good segments are written
  * here by the layout in segment.h, without the runtime. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/fuzz/segment_fuzz.c"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -87,9 +82,8 @@ static struct cs_reader *open_bytes(const uint8_t *s, size_t size, int expected)
 
 static uint8_t segment[SIZE] __attribute__((aligned(4096)));
 
-static void good_segment_is_read_as_written(void **state)
+TEST(good_segment_is_read_as_written)
 {
-    (void)state;
     good(segment);
     struct cs_reader *r = open_bytes(segment, SIZE, 0);
     struct cs_seen_thread t;
@@ -104,9 +98,8 @@ static void good_segment_is_read_as_written(void **state)
     cs_reader_close(r);
 }
 
-static void truncated_segments_are_refused(void **state)
+TEST(truncated_segments_are_refused)
 {
-    (void)state;
     good(segment);
     for (size_t size = 1; size < SIZE; size += size < 512 ? 7 : 500) {
         struct cs_reader *r = open_bytes(segment, size, -EBADMSG);
@@ -114,9 +107,8 @@ static void truncated_segments_are_refused(void **state)
     }
 }
 
-static void another_version_is_told_with_both_numbers(void **state)
+TEST(another_version_is_told_with_both_numbers)
 {
-    (void)state;
     char path[64], why[CS_WHY_MAX];
     struct cs_reader *reader = NULL;
     good(segment);
@@ -137,9 +129,8 @@ static void another_version_is_told_with_both_numbers(void **state)
 }
 
 /* Each is a good segment with one field wrong. */
-static void impossible_geometry_is_refused(void **state)
+TEST(impossible_geometry_is_refused)
 {
-    (void)state;
 #define WRONG(field, value)                                                                                  \
     do {                                                                                                     \
         good(segment);                                                                                       \
@@ -161,9 +152,8 @@ static void impossible_geometry_is_refused(void **state)
     WRONG(names_size, UINT64_MAX);
 }
 
-static void wrong_counts_are_clamped(void **state)
+TEST(wrong_counts_are_clamped)
 {
-    (void)state;
     good(segment);
     header(segment)->lines_used = UINT32_MAX;
     header(segment)->names_used = UINT64_MAX;
@@ -209,9 +199,8 @@ static void names_that_mislead_a_terminal_are_cleaned(void **state)
     }
 }
 
-static void mutated_segments_never_crash_or_mislead(void **state)
+TEST(mutated_segments_never_crash_or_mislead)
 {
-    (void)state;
     uint64_t random = 88172645463325252ull;
     static const uint32_t hot[] = {0, SIGNALS_AT + 4 * 64, OWNERS_AT, LINES_AT, NAMES_AT};
     for (unsigned round = 0; round < 20000; round++) {
@@ -246,9 +235,8 @@ static void hostile(int ready)
     }
 }
 
-static void segment_that_changes_meanwhile_does_no_harm(void **state)
+TEST(segment_that_changes_meanwhile_does_no_harm)
 {
-    (void)state;
     int pipes[2];
     char byte, why[CS_WHY_MAX];
     assert_int_equal(pipe(pipes), 0);
@@ -273,9 +261,8 @@ static void segment_that_changes_meanwhile_does_no_harm(void **state)
 }
 
 /* Right name, but it could be cut under the reader's feet. */
-static void unsealed_segment_is_not_mapped(void **state)
+TEST(unsealed_segment_is_not_mapped)
 {
-    (void)state;
     char why[CS_WHY_MAX];
     struct cs_reader *reader;
     good(segment);
@@ -316,9 +303,8 @@ static uint8_t *publish(int *fd)
     return s;
 }
 
-static void code_is_named_once_and_in_order_and_is_a_name_of_its_value_too(void **state)
+TEST(code_is_named_once_and_in_order_and_is_a_name_of_its_value_too)
 {
-    (void)state;
     int fd;
     uint8_t *s = publish(&fd);
     struct cs_code_names *names;
@@ -343,9 +329,8 @@ static void code_is_named_once_and_in_order_and_is_a_name_of_its_value_too(void 
     munmap(s, SIZE);
 }
 
-static void records_of_code_that_lie_are_the_last_that_is_read(void **state)
+TEST(records_of_code_that_lie_are_the_last_that_is_read)
 {
-    (void)state;
     static const struct {
         uint32_t bytes;
         uint16_t length;
@@ -370,9 +355,8 @@ static void records_of_code_that_lie_are_the_last_that_is_read(void **state)
     }
 }
 
-static void a_heap_larger_than_any_runtime_makes_is_not_read(void **state)
+TEST(a_heap_larger_than_any_runtime_makes_is_not_read)
 {
-    (void)state;
     int fd;
     struct cs_code_names *names;
     uint8_t *s = publish(&fd);

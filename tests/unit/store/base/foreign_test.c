@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory and files by the helper of foreign.h: the same as without it; and who doesn't answer is given up in time. */
 #include "store/base/foreign.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,8 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static double seconds(void)
 {
@@ -35,9 +32,8 @@ static int memory_file(pid_t pid)
     return fd;
 }
 
-static void memory_comes_whole_with_the_helper_and_without(void **unused)
+TEST(memory_comes_whole_with_the_helper_and_without)
 {
-    (void)unused;
     static unsigned char from[100000], to[sizeof from];
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (unsigned char)(i * 7);
@@ -64,9 +60,8 @@ static void memory_comes_whole_with_the_helper_and_without(void **unused)
     cs_foreign_limit(0);
 }
 
-static void files_and_streams_are_the_same_with_the_helper_and_without(void **unused)
+TEST(files_and_streams_are_the_same_with_the_helper_and_without)
 {
-    (void)unused;
     char path[] = "/tmp/cs-foreign-XXXXXX", line[2][300];
     struct stat st[2], now;
     int made = mkstemp(path);
@@ -112,9 +107,8 @@ static char *silent_pages(void)
 }
 
 /* The helper was begun before these files were opened, so that none of its descriptors is theirs. */
-static void proc_self_is_the_caller_and_not_the_helper(void **unused)
+TEST(proc_self_is_the_caller_and_not_the_helper)
 {
-    (void)unused;
     char link[40];
     struct stat st, own;
     cs_foreign_limit(2000);
@@ -136,9 +130,8 @@ static void proc_self_is_the_caller_and_not_the_helper(void **unused)
     cs_foreign_limit(0);
 }
 
-static void who_does_not_answer_is_given_up_and_not_asked_again_and_others_are(void **unused)
+TEST(who_does_not_answer_is_given_up_and_not_asked_again_and_others_are)
 {
-    (void)unused;
 #ifdef __SANITIZE_THREAD__
     skip(); /* there is no helper then */
 #endif
@@ -178,9 +171,8 @@ static void who_does_not_answer_is_given_up_and_not_asked_again_and_others_are(v
         skip(); /* no right to a userfaultfd here */
 }
 
-static void a_child_that_ends_is_reaped_with_its_status(void **unused)
+TEST(a_child_that_ends_is_reaped_with_its_status)
 {
-    (void)unused;
     int status = 0;
     struct rusage used;
     pid_t child = fork();

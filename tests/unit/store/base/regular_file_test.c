@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/base/regular_file.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[64];
 
@@ -47,9 +44,8 @@ static int remove_folder(void **state)
     return system(command); /* NOLINT: a name of our own */
 }
 
-static void a_regular_file_is_opened_and_measured(void **state)
+TEST(a_regular_file_is_opened_and_measured)
 {
-    (void)state;
     struct stat st;
     char text[8] = "";
     put("file", "hello", 0644);
@@ -63,9 +59,8 @@ static void a_regular_file_is_opened_and_measured(void **state)
     assert_int_equal(cs_open_regular(NULL, in_folder("none"), 4, NULL), -ENOENT);
 }
 
-static void what_is_no_regular_file_is_refused_without_being_opened(void **state)
+TEST(what_is_no_regular_file_is_refused_without_being_opened)
 {
-    (void)state;
     assert_int_equal(mkfifo(in_folder("fifo"), 0666), 0); /* an open for reading would hang */
     assert_int_equal(cs_open_regular(NULL, in_folder("fifo"), 1 << 20, NULL), -EINVAL);
     assert_int_equal(cs_open_regular(NULL, folder, 1 << 20, NULL), -EINVAL);
@@ -80,9 +75,8 @@ static void what_is_no_regular_file_is_refused_without_being_opened(void **state
         close(master);
 }
 
-static void links_stay_beneath_the_root(void **state)
+TEST(links_stay_beneath_the_root)
 {
-    (void)state;
     assert_int_equal(mkdir(in_folder("root"), 0755), 0);
     put("root/inside", "in", 0644);
     put("outside", "out", 0644);
@@ -96,9 +90,8 @@ static void links_stay_beneath_the_root(void **state)
     assert_int_equal(cs_open_regular(in_folder("root"), "sibling", 1 << 20, NULL), -ENOENT);
 }
 
-static void an_owned_file_is_no_link_and_nobody_elses(void **state)
+TEST(an_owned_file_is_no_link_and_nobody_elses)
 {
-    (void)state;
     const uid_t user = geteuid();
     put("map", "x", 0644);
     int fd = cs_open_owned(NULL, in_folder("map"), 100, user);
@@ -123,9 +116,8 @@ static void an_owned_file_is_no_link_and_nobody_elses(void **state)
     close(fd);
 }
 
-static void everybody_may_read_what_all_folders_above_let_them(void **state)
+TEST(everybody_may_read_what_all_folders_above_let_them)
 {
-    (void)state;
     put("open", "x", 0644);
     put("closed", "x", 0600);
     assert_int_equal(mkdir(in_folder("private"), 0700), 0);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cache of what can be worked out again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "store/base/cache.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -68,9 +63,8 @@ static bool holds(const struct cs_cache *cache, const char *key, const char *tex
     return true;
 }
 
-static void an_entry_is_found_by_its_key_alone(void **state)
+TEST(an_entry_is_found_by_its_key_alone)
 {
-    (void)state;
     struct cs_cache cache, other;
     cs_cache_init(&cache, folder, "apples", 1 << 20);
     cs_cache_init(&other, folder, "pears", 1 << 20);
@@ -84,9 +78,8 @@ static void an_entry_is_found_by_its_key_alone(void **state)
     assert_false(holds(&other, "one", ""));
 }
 
-static void a_damaged_entry_is_a_miss(void **state)
+TEST(a_damaged_entry_is_a_miss)
 {
-    (void)state;
     struct cs_cache cache;
     char path[512];
     cs_cache_init(&cache, folder, "apples", 1 << 20);
@@ -111,9 +104,8 @@ static void a_damaged_entry_is_a_miss(void **state)
     }
 }
 
-static void an_entry_of_another_key_with_the_same_name_is_a_miss(void **state)
+TEST(an_entry_of_another_key_with_the_same_name_is_a_miss)
 {
-    (void)state;
     struct cs_cache cache;
     char one[512], moved[512], two[512];
     cs_cache_init(&cache, folder, "apples", 1 << 20);
@@ -127,9 +119,8 @@ static void an_entry_of_another_key_with_the_same_name_is_a_miss(void **state)
     assert_false(holds(&cache, "two", ""));
 }
 
-static void the_folder_keeps_its_bound_and_what_is_younger(void **state)
+TEST(the_folder_keeps_its_bound_and_what_is_younger)
 {
-    (void)state;
     struct cs_cache cache;
     char text[1001], key[16];
     memset(text, 'x', 1000);
@@ -151,9 +142,8 @@ static void the_folder_keeps_its_bound_and_what_is_younger(void **state)
     assert_false(save(&cache, "large", large)); /* more than the bound by itself */
 }
 
-static void without_a_folder_everything_misses(void **state)
+TEST(without_a_folder_everything_misses)
 {
-    (void)state;
     struct cs_cache cache;
     setenv("CYCLESCOPE_CACHE", "", 1);
     cs_cache_init(&cache, NULL, "apples", 1000);

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The small things that the store module offers to all: arrays, orders, random numbers, delimited text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "store/base/array.h"
 #include "store/base/order.h"
 #include "store/base/random.h"
+#include "tests/unit/test.h"
 
 struct pair {
     uint32_t number;
     uint64_t square;
 };
 
-static void an_array_keeps_what_was_added_while_it_grows(void **state)
+TEST(an_array_keeps_what_was_added_while_it_grows)
 {
-    (void)state;
     CS_ARRAY(struct pair) pairs = {0};
     for (uint32_t i = 0; i < 1000; i++) {
         struct pair *one = cs_array_add(&pairs);
@@ -34,9 +28,8 @@ static void an_array_keeps_what_was_added_while_it_grows(void **state)
     assert_int_equal(pairs.n + pairs.capacity, 0);
 }
 
-static void an_array_that_cannot_grow_stays_as_it_was(void **state)
+TEST(an_array_that_cannot_grow_stays_as_it_was)
 {
-    (void)state;
     CS_ARRAY(struct pair) pairs = {0};
     cs_array_add(&pairs)->number = 7;
     size_t capacity = pairs.capacity;
@@ -56,9 +49,8 @@ static void an_array_that_cannot_grow_stays_as_it_was(void **state)
 
 CS_ORDER(by_size_then_number, struct pair, cs_order(b->square, a->square), cs_order(a->number, b->number))
 
-static void an_order_goes_by_the_first_comparison_that_differs(void **state)
+TEST(an_order_goes_by_the_first_comparison_that_differs)
 {
-    (void)state;
     struct pair pairs[] = {{2, 5}, {1, UINT64_MAX}, {UINT32_MAX, 5}, {0, 5}, {7, 0}};
     const struct pair sought = {2, 5}, absent = {3, 5};
     qsort(pairs, 5, sizeof *pairs, by_size_then_number);
@@ -69,9 +61,8 @@ static void an_order_goes_by_the_first_comparison_that_differs(void **state)
     assert_null(bsearch(&absent, pairs, 5, sizeof *pairs, by_size_then_number));
 }
 
-static void random_numbers_are_those_of_splitmix64(void **state)
+TEST(random_numbers_are_those_of_splitmix64)
 {
-    (void)state;
     /* The first numbers of seed 1234567, as other implementations (Rosetta Code, Java's) give them. */
     struct cs_random random = {1234567};
     assert_true(cs_random_next(&random) == 6457827717110365317u);
@@ -79,9 +70,8 @@ static void random_numbers_are_those_of_splitmix64(void **state)
     assert_true(cs_random_next(&random) == 9817491932198370423u);
 }
 
-static void random_units_fill_the_open_interval_evenly(void **state)
+TEST(random_units_fill_the_open_interval_evenly)
 {
-    (void)state;
     struct cs_random random = {0};
     unsigned tenth[10] = {0}, of_ten[10] = {0};
     for (unsigned i = 0; i < 100000; i++) {

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes, and foreign text made harmless. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "signals/reader/reader_open.h"
 #include "store/base/bytes.h"
 #include "store/base/delimited.h"
 #include "store/base/random.h"
 #include "store/base/text.h"
+#include "tests/unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void numbers_come_back_little_endian(void **state)
+TEST(numbers_come_back_little_endian)
 {
-    (void)state;
     struct cs_bytes out = {0};
     cs_bytes_put_u8(&out, 0x01);
     cs_bytes_put_u16(&out, 0x0302);
@@ -41,9 +35,8 @@ static void numbers_come_back_little_endian(void **state)
     cs_bytes_fini(&out);
 }
 
-static void a_cursor_stays_bad_and_in_its_range(void **state)
+TEST(a_cursor_stays_bad_and_in_its_range)
 {
-    (void)state;
     const uint8_t three[] = {1, 2, 3};
     struct cs_bytes_cursor in = {three, three + 3, false};
     assert_null(cs_bytes_take_raw(&in, 4));
@@ -59,9 +52,8 @@ static void cleaned(const char *text, const char *expected)
     free(clean);
 }
 
-static void what_could_move_a_terminal_or_mislead_is_a_question_mark(void **state)
+TEST(what_could_move_a_terminal_or_mislead_is_a_question_mark)
 {
-    (void)state;
     cleaned("Stra\xc3\x9f"
             "e \xe2\x82\xac \xf0\x9f\x98\x80",
             "Stra\xc3\x9f"
@@ -80,9 +72,8 @@ static void what_could_move_a_terminal_or_mislead_is_a_question_mark(void **stat
     cleaned("cut \xe2\x82", "cut ??");
 }
 
-static void a_cut_falls_between_characters(void **state)
+TEST(a_cut_falls_between_characters)
 {
-    (void)state;
     char out[6];
     assert_int_equal(cs_text_clean(out, 6, "abc\xe2\x82\xac", 6), 3); /* three more and the NUL don't fit */
     assert_string_equal(out, "abc");
@@ -93,17 +84,15 @@ static void a_cut_falls_between_characters(void **state)
     assert_string_equal(out, "");
 }
 
-static void valid_text_keeps_controls_and_loses_broken_bytes(void **state)
+TEST(valid_text_keeps_controls_and_loses_broken_bytes)
 {
-    (void)state;
     char *valid = cs_text_valid("\x1b[31m \xff \xc3\x9f \xe2\x82");
     assert_string_equal(valid, "\x1b[31m \xef\xbf\xbd \xc3\x9f \xef\xbf\xbd\xef\xbf\xbd");
     free(valid);
 }
 
-static void the_signals_reader_cleans_by_the_same_rule(void **state)
+TEST(the_signals_reader_cleans_by_the_same_rule)
 {
-    (void)state;
     struct cs_random random = {1};
     static const unsigned char likely[] = {0xc2, 0x9b, 0xe2, 0x80, 0xae, 0xed, 0xa0, 0xf0, 0x9f, 0x98, 0xf4,
                                            0x8f, 0xbf, 0xef, 0xbb, 0x1b, 0x7f, 'a',  0xc0, 0xe0, 0xf8, 0x90};
@@ -143,9 +132,8 @@ static void name(const char *text, const char *expected)
     free(out);
 }
 
-static void a_csv_name_is_no_formula_and_no_escape_sequence(void **state)
+TEST(a_csv_name_is_no_formula_and_no_escape_sequence)
 {
-    (void)state;
     name("main", "main");
     name("=1+1", "'=1+1");
     name("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0");
@@ -165,9 +153,8 @@ static void a_csv_name_is_no_formula_and_no_escape_sequence(void **state)
     name("", "");
 }
 
-static void a_csv_number_stays_a_number(void **state)
+TEST(a_csv_number_stays_a_number)
 {
-    (void)state;
     name("-5", "-5");
     name("+1.5e3", "+1.5e3");
     name("-5 %", "'-5 %");
@@ -180,9 +167,8 @@ static void harmless(FILE *to, const char *text)
     cs_json_harmless(to, text, strlen(text));
 }
 
-static void json_is_exact_and_harmless_on_a_terminal(void **state)
+TEST(json_is_exact_and_harmless_on_a_terminal)
 {
-    (void)state;
     json("a\x7f\xc2\x9b"
          "31m\xe2\x80\xae\xc3\x9f",
          "\"a\\u007f\\u009b31m\\u202e\xc3\x9f\"");
@@ -191,9 +177,8 @@ static void json_is_exact_and_harmless_on_a_terminal(void **state)
     free(out);
 }
 
-static void text_is_clean_when_cleaning_changes_nothing(void **state)
+TEST(text_is_clean_when_cleaning_changes_nothing)
 {
-    (void)state;
     assert_true(cs_text_is_clean("f(int, const char *) Stra\xc3\x9f"
                                  "e"));
     assert_true(cs_text_is_clean(""));
@@ -203,9 +188,8 @@ static void text_is_clean_when_cleaning_changes_nothing(void **state)
     assert_false(cs_text_is_clean("\xe2\x80\xae"));
 }
 
-static void json_strings_escape_what_json_forbids(void **state)
+TEST(json_strings_escape_what_json_forbids)
 {
-    (void)state;
     json("", "\"\"");
     json("a\"b\\c/\n\x01", "\"a\\\"b\\\\c/\\u000a\\u0001\"");
     json("Stra\xc3\x9f"

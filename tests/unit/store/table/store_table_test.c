@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store/table/table.h against a slow model: an unsorted list searched from end to end. */
 #include "store/table/table.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct cs_schema mixed = {
     "mixed",
@@ -125,9 +120,8 @@ static struct cs_table *merged(struct cs_table *a, struct cs_table *b)
     return sum;
 }
 
-static void a_table_holds_what_the_model_holds_in_key_order(void **unused)
+TEST(a_table_holds_what_the_model_holds_in_key_order)
 {
-    (void)unused;
     for (unsigned round = 0; round < 30; round++) {
         struct model *model = calloc(1, sizeof *model);
         struct cs_table *table = cs_table_open(&mixed);
@@ -140,9 +134,8 @@ static void a_table_holds_what_the_model_holds_in_key_order(void **unused)
     }
 }
 
-static void merge_is_commutative_and_associative_and_equals_adding_all_rows(void **unused)
+TEST(merge_is_commutative_and_associative_and_equals_adding_all_rows)
 {
-    (void)unused;
     for (unsigned round = 0; round < 30; round++) {
         struct model *model = calloc(1, sizeof *model);
         struct cs_table *t[3];
@@ -163,9 +156,8 @@ static void merge_is_commutative_and_associative_and_equals_adding_all_rows(void
     }
 }
 
-static void merging_a_table_into_itself_doubles_its_sums(void **unused)
+TEST(merging_a_table_into_itself_doubles_its_sums)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_points);
     for (uint64_t i = 0; i < 100; i++)
         cs_table_add(table, (uint64_t[]){i * 4, i});
@@ -175,9 +167,8 @@ static void merging_a_table_into_itself_doubles_its_sums(void **unused)
     cs_table_close(table);
 }
 
-static void sums_saturate_instead_of_wrapping(void **unused)
+TEST(sums_saturate_instead_of_wrapping)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_points);
     cs_table_add(table, (uint64_t[]){1, UINT64_MAX - 1});
     cs_table_add(table, (uint64_t[]){1, 5});
@@ -187,18 +178,16 @@ static void sums_saturate_instead_of_wrapping(void **unused)
     cs_table_close(table);
 }
 
-static void tables_of_different_schemas_refuse_to_merge(void **unused)
+TEST(tables_of_different_schemas_refuse_to_merge)
 {
-    (void)unused;
     struct cs_table *points = cs_table_open(&cs_schema_points), *edges = cs_table_open(&cs_schema_edges);
     assert_int_equal(cs_table_merge(points, edges), -EINVAL);
     cs_table_close(points);
     cs_table_close(edges);
 }
 
-static void strings_stay_where_they_are_while_the_dictionary_grows(void **unused)
+TEST(strings_stay_where_they_are_while_the_dictionary_grows)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_stacks);
     int64_t first = cs_table_text(table, "first");
     const char *before = cs_table_string(table, (uint64_t)first);
@@ -213,9 +202,8 @@ static void strings_stay_where_they_are_while_the_dictionary_grows(void **unused
     cs_table_close(table);
 }
 
-static void a_cleared_table_is_as_new(void **unused)
+TEST(a_cleared_table_is_as_new)
 {
-    (void)unused;
     struct cs_table *table = cs_table_open(&cs_schema_points);
     for (uint64_t i = 0; i < 100000; i++)
         cs_table_add(table, (uint64_t[]){i * 7919, 1});
@@ -226,9 +214,8 @@ static void a_cleared_table_is_as_new(void **unused)
     cs_table_close(table);
 }
 
-static void rows_taken_over_are_as_if_added_one_by_one(void **unused)
+TEST(rows_taken_over_are_as_if_added_one_by_one)
 {
-    (void)unused;
     for (size_t n = 0; n < 3000; n = n ? n * 3 : 1) {
         struct cs_table *adopted = cs_table_open(&cs_schema_points),
                         *added = cs_table_open(&cs_schema_points);

@@ -5,20 +5,16 @@
 #include "sampler/burst/runner/runner.h"
 #include "sampler/burst/runner/thread.h"
 #include "sampler/burst/runner/timing_model.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct warm_pages list;
 static uint64_t now_ns[CLOCK_THREAD_CPUTIME_ID + 1];
@@ -40,9 +36,8 @@ void start_thread(int (*entry)(void), void *top, volatile int32_t *tid)
 }
 
 /* Pages of ours, of which some can't be read: all are answered for, in turn, and nothing waits for ever. */
-static void a_page_that_cannot_be_read_is_passed_over(void **state)
+TEST(a_page_that_cannot_be_read_is_passed_over)
 {
-    (void)state;
     enum { PAGES = 100 };
     uint8_t *memory =
         mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -107,9 +102,8 @@ static unsigned left_alone(uint64_t lost_ns)
     return n;
 }
 
-static void who_wants_our_cpu_gets_the_stopped_threads(void **state)
+TEST(who_wants_our_cpu_gets_the_stopped_threads)
 {
-    (void)state;
     assert_int_equal(left_alone(0), 0);
     assert_int_equal(left_alone(CS_MODEL_DISPLACED_NS / 2), 0); /* the kernel's own work */
     assert_int_equal(left_alone(2 * CS_MODEL_DISPLACED_NS), 0);
@@ -139,9 +133,8 @@ static unsigned own_cpu(void)
     return cpu;
 }
 
-static void the_runner_keeps_off_the_stopped_threads_cpu(void **state)
+TEST(the_runner_keeps_off_the_stopped_threads_cpu)
 {
-    (void)state;
     cpu_set_t before_it;
     assert_int_equal(sched_getaffinity(0, sizeof before_it, &before_it), 0);
     if (CPU_COUNT(&before_it) < 2)

@@ -2,13 +2,11 @@
 /* Pages that the replayer asks for: it gets those of a thread that stands and of no other, and none comes into being by that. */
 #include "sampler/burst/holder/kept_pages.h"
 #include "sampler/burst/holder/poll_words.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGES 200U
 static uint8_t *area;
@@ -109,17 +105,15 @@ static void those_that_are_there_come(int flags)
     munmap(area, PAGES * PAGE);
 }
 
-static void pages_that_are_there_come_and_no_others(void **state)
+TEST(pages_that_are_there_come_and_no_others)
 {
-    (void)state;
     those_that_are_there_come(MAP_SHARED);
     those_that_are_there_come(MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
 /* As after a thread's death: its number is another's, which could be read, but which isn't ours to have stand. */
-static void nothing_comes_of_a_thread_that_does_not_stand(void **state)
+TEST(nothing_comes_of_a_thread_that_does_not_stand)
 {
-    (void)state;
     map_area(MAP_PRIVATE | MAP_ANONYMOUS);
     pid_t stood = process(7, true), other = process(9, false);
     open_as(CS_BURST_FD_PAGES, stood, "pagemap");
@@ -223,9 +217,8 @@ static unsigned race(void)
     return readable;
 }
 
-static void nothing_comes_of_the_program_that_a_group_becomes(void **state)
+TEST(nothing_comes_of_the_program_that_a_group_becomes)
 {
-    (void)state;
     struct statvfs fs;
     if (geteuid() != 0 || statvfs("/tmp", &fs) != 0 || fs.f_flag & ST_NOSUID)
         skip();
@@ -250,9 +243,8 @@ static int remove_victim(void **state)
 }
 
 /* Words are read by the descriptor, of one page by one call: each arrives at its own place. */
-static void polled_words_are_of_the_descriptors_memory(void **state)
+TEST(polled_words_are_of_the_descriptors_memory)
 {
-    (void)state;
     map_area(MAP_PRIVATE | MAP_ANONYMOUS);
     static struct polled_words polled;
     static const uint64_t places[] = {4 * PAGE + 4088, 8, 4 * PAGE, 0, 2 * PAGE - 4, 4 * PAGE + 64};

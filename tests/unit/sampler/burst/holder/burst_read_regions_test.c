@@ -2,19 +2,15 @@
 /* What the holder makes of a program's memory map, above all: memory of devices is known as such. */
 #include "sampler/burst/holder/read_regions.h"
 #include "sampler/burst/runner/boundary.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void read_map(const char *text)
 {
@@ -40,9 +36,8 @@ static unsigned kind_of(const char *name)
     return boundary->regions[0].kind;
 }
 
-static void memory_of_devices_is_known(void **state)
+TEST(memory_of_devices_is_known)
 {
-    (void)state;
     static const char *const names[] = {"/dev/mem",
                                         "/dev/uio0",
                                         "/dev/dri/card0",
@@ -57,9 +52,8 @@ static void memory_of_devices_is_known(void **state)
         assert_int_equal(kind_of(names[i]), REGION_DEVICE);
 }
 
-static void plain_memory_is_no_device(void **state)
+TEST(plain_memory_is_no_device)
 {
-    (void)state;
     static const char *const names[] = {"/dev/shm/PostgreSQL.123", "/dev/zero (deleted)",
                                         "/usr/lib/libc.so.6",      "/home/dev/mem",
                                         "/memfd:jit (deleted)",    "/device",
@@ -69,9 +63,8 @@ static void plain_memory_is_no_device(void **state)
 }
 
 /* By the mounts as the program sees them; numbers there are decimal, and those of a map aren't. */
-static void mounts_that_may_never_answer_are_known(void **state)
+TEST(mounts_that_may_never_answer_are_known)
 {
-    (void)state;
     static const char mounts[] =
         "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
         "30 22 0:41 / /mnt/a\\040-\\040nfs rw shared:7 master:2 - fuse.sshfs host:/a rw,user_id=0\n"
@@ -103,9 +96,8 @@ static void mounts_that_may_never_answer_are_known(void **state)
     rmdir(folder);
 }
 
-static void the_kernels_regions_are_told_apart(void **state)
+TEST(the_kernels_regions_are_told_apart)
 {
-    (void)state;
     read_map("555500000000-555500001000 r-xp 00000000 08:01 77                         /bin/x\n"
              "555500002000-555500003000 rw-p 00000000 00:00 0 \n"
              "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]\n"

@@ -2,14 +2,10 @@
 /* What a process that ran foreign code may say about a burst: any bytes at all, and what comes of them is bounded. */
 #include "sampler/burst/holder/take_rows.h"
 #include "store/table/burst_schemas.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct cs_burst_shared to, rows;
 
@@ -41,9 +37,8 @@ static void check(uint64_t followed_most, uint64_t watched_ns)
         assert_true(to.branches[i].column[CS_BRANCH_KIND - 1] <= 3);
 }
 
-static void whatever_it_says_is_bounded(void **state)
+TEST(whatever_it_says_is_bounded)
 {
-    (void)state;
     srand(5);
     for (unsigned round = 0; round < 40; round++) {
         bool timed = round % 2;
@@ -58,9 +53,8 @@ static void whatever_it_says_is_bounded(void **state)
     }
 }
 
-static void what_is_right_comes_through(void **state)
+TEST(what_is_right_comes_through)
 {
-    (void)state;
     memset(&rows, 0, sizeof rows);
     memset(&to, 0, sizeof to);
     to.command.instructions = 100;

@@ -3,14 +3,10 @@
  *     0x100: load [rdi]; inc rdi; push rax; jnz ...   0x110: pop rax; dec rcx; jmp 0x100
  * of which the trace notes rdi and rsp at the start of the first. */
 #include "sampler/burst/replayer/trace/match_registers.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     TURNS = 1000,
@@ -70,9 +66,8 @@ static struct snapshot seen(uint64_t pc, uint64_t rdi, uint64_t rsp, uint64_t rb
     return snapshot;
 }
 
-static void a_snapshot_is_found_by_what_the_trace_noted(void **state)
+TEST(a_snapshot_is_found_by_what_the_trace_noted)
 {
-    (void)state;
     struct run run = trace(TURNS);
     struct snapshot snapshot = seen(AT_LOAD, 5123, 9000, 77);
     assert_int_equal(match(&run, &start, &snapshot, 1), TURNS * TURN);
@@ -82,9 +77,8 @@ static void a_snapshot_is_found_by_what_the_trace_noted(void **state)
     assert_int_equal(snapshot.visits, TURNS);
 }
 
-static void a_written_register_does_not_count_and_the_stack_pointer_follows(void **state)
+TEST(a_written_register_does_not_count_and_the_stack_pointer_follows)
 {
-    (void)state;
     struct run run = trace(TURNS);
     /* Before the push rdi is written: unknown, so every turn would do. After it rsp is 8 less. */
     struct snapshot snapshots[] = {seen(AT_PUSH, 0, 9000, 77), seen(AT_POP, 0, 8992, 77),
@@ -97,18 +91,16 @@ static void a_written_register_does_not_count_and_the_stack_pointer_follows(void
     assert_int_equal(snapshots[2].n, 0);
 }
 
-static void a_register_of_the_start_counts_as_long_as_nobody_writes_it(void **state)
+TEST(a_register_of_the_start_counts_as_long_as_nobody_writes_it)
 {
-    (void)state;
     struct run run = trace(TURNS);
     struct snapshot snapshot = seen(AT_LOAD, 5123, 9000, 78);
     match(&run, &start, &snapshot, 1);
     assert_int_equal(snapshot.n, 0);
 }
 
-static void what_repeats_itself_is_ambiguous(void **state)
+TEST(what_repeats_itself_is_ambiguous)
 {
-    (void)state;
     struct run run = trace(100);
     struct snapshot snapshot = seen(AT_LOAD, 5023, 9000, 77);
     match(&run, &start, &snapshot, 1);
@@ -117,18 +109,16 @@ static void what_repeats_itself_is_ambiguous(void **state)
     assert_int_equal(snapshot.last, 923 * TURN);
 }
 
-static void a_place_that_is_no_instruction_is_nowhere(void **state)
+TEST(a_place_that_is_no_instruction_is_nowhere)
 {
-    (void)state;
     struct run run = trace(TURNS);
     struct snapshot snapshot = seen(AT_LOAD + 1, 5123, 9000, 77);
     match(&run, &start, &snapshot, 1);
     assert_int_equal(snapshot.n, 0);
 }
 
-static void the_block_that_a_trace_left_in_its_middle_does_not_count(void **state)
+TEST(the_block_that_a_trace_left_in_its_middle_does_not_count)
 {
-    (void)state;
     struct run run = trace(TURNS);
     run.last_partial = true;
     struct snapshot snapshot = seen(AT_POP, 0, 8992, 77);
@@ -137,9 +127,8 @@ static void the_block_that_a_trace_left_in_its_middle_does_not_count(void **stat
 }
 
 /* The trace as it is when the first block's first instruction is a probe. */
-static void what_was_noted_before_an_instruction_is_enough(void **state)
+TEST(what_was_noted_before_an_instruction_is_enough)
 {
-    (void)state;
     struct run run = trace(TURNS);
     struct snapshot snapshots[] = {seen(AT_LOAD, 5123, 9000, 77), seen(AT_LOAD, 5123, 9000 - 8, 77),
                                    seen(AT_PUSH, 5123, 9000, 77)};
@@ -155,9 +144,8 @@ static void what_was_noted_before_an_instruction_is_enough(void **state)
     assert_int_equal(snapshots[2].last, (TURNS - 1) * TURN + 2);
 }
 
-static void the_busiest_branch_is_that_of_the_interval(void **state)
+TEST(the_busiest_branch_is_that_of_the_interval)
 {
-    (void)state;
     struct run run = trace(TURNS);
     assert_int_equal(busiest_branch(&run, 0, 4), 0x106);
     assert_int_equal(busiest_branch(&run, 4 + 70 * TURN, 70 * TURN + 5), 0x113);

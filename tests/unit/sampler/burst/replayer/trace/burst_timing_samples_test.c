@@ -3,13 +3,9 @@
  * own. */
 #include "sampler/burst/replayer/trace/timing_samples.h"
 #include "sampler/burst/runner/timing_model.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { PERIOD = 100000, LATE = 20000, OWN = PERIOD - LATE * 9 / 10, BETWEEN = PERIOD - LATE * 9 / 5 };
 static struct snapshot_clock clock_of_test = {.period_ns = PERIOD, .n_snapshots = 2};
@@ -40,9 +36,8 @@ static struct cs_burst_outcome between(struct snapshot one, struct snapshot othe
     return outcome;
 }
 
-static void an_interval_goes_from_the_release_to_the_snapshot(void **state)
+TEST(an_interval_goes_from_the_release_to_the_snapshot)
 {
-    (void)state;
     struct cs_burst_outcome o = timed_by(snapshot(PERIOD + LATE, 5000, 5000, 1));
     assert_int_equal(o.timing_tried, 1);
     assert_int_equal(o.timing_found, 1);
@@ -56,9 +51,8 @@ static void an_interval_goes_from_the_release_to_the_snapshot(void **state)
 
 /* A thread that runs an instruction a nanosecond, LATE to get going and as long to be noted, as at each of
  * two snapshots. */
-static void between_two_snapshots_it_is_warm(void **state)
+TEST(between_two_snapshots_it_is_warm)
 {
-    (void)state;
     uint64_t at = OWN, then = at + BETWEEN;
     struct cs_burst_outcome o =
         between(snapshot(PERIOD + LATE, at, at, 1), snapshot(2 * PERIOD + LATE / 2, then, then, 1));
@@ -75,9 +69,8 @@ static void between_two_snapshots_it_is_warm(void **state)
                      LATE * 9 / 5 * 3 / 2);
 }
 
-static void without_the_second_the_first_tells(void **state)
+TEST(without_the_second_the_first_tells)
 {
-    (void)state;
     struct snapshot first = snapshot(PERIOD + LATE, 5000, 5000, 1);
     struct snapshot useless[] = {
         snapshot(2 * PERIOD + LATE, 0, 0, 0),       /* the trace was over */
@@ -100,9 +93,8 @@ static uint64_t own_ns(const struct snapshot_clock *clock, uint64_t count_ns)
     return snapshot_own_ns(clock, &one);
 }
 
-static void time_that_is_not_known_is_none(void **state)
+TEST(time_that_is_not_known_is_none)
 {
-    (void)state;
     assert_int_equal(own_ns(&clock_of_test, PERIOD), PERIOD); /* a machine whose interrupts take no time */
     assert_int_equal(own_ns(&clock_of_test, PERIOD - 1), PERIOD);
     assert_int_equal(own_ns(&clock_of_test, 2 * PERIOD), 0); /* fell due in the kernel */
@@ -111,9 +103,8 @@ static void time_that_is_not_known_is_none(void **state)
     assert_int_equal(own_ns(&soon, 40000 + 30000), 0); /* more than half of it was lost */
 }
 
-static void places_close_to_one_another_are_one(void **state)
+TEST(places_close_to_one_another_are_one)
 {
-    (void)state;
     struct cs_burst_outcome o = timed_by(snapshot(PERIOD, 900, 1100, 2));
     assert_int_equal(o.n_intervals, 1);
     assert_int_equal(o.interval[0].instructions, 1000);
@@ -122,9 +113,8 @@ static void places_close_to_one_another_are_one(void **state)
     assert_int_equal(o.timing_ambiguous, 1);
 }
 
-static void a_snapshot_off_the_trace_has_no_place(void **state)
+TEST(a_snapshot_off_the_trace_has_no_place)
 {
-    (void)state;
     struct cs_burst_outcome o = between(snapshot(PERIOD, 0, 0, 0), snapshot(2 * PERIOD, 5000, 5000, 1));
     assert_int_equal(o.timing_beyond, 1);
     assert_int_equal(o.n_intervals, 0);
@@ -138,9 +128,8 @@ static uint32_t last_ns(struct snapshot_clock *clock, uint64_t bytes, uint32_t r
     return clock->period_ns * clock->n_snapshots;
 }
 
-static void the_snapshots_of_a_long_trace_are_free(void **state)
+TEST(the_snapshots_of_a_long_trace_are_free)
 {
-    (void)state;
     struct snapshot_clock clock = {.fast_ns_64k = 10000};
     assert_in_range(last_ns(&clock, MANY, 0), CS_MODEL_HALF_MOST_NS - 1, CS_MODEL_HALF_MOST_NS);
     assert_int_equal(clock.n_snapshots, 2);
@@ -150,9 +139,8 @@ static void the_snapshots_of_a_long_trace_are_free(void **state)
     assert_in_range(last_ns(&clock, 1, 0), CS_MODEL_HALF_MOST_NS - 1, CS_MODEL_HALF_MOST_NS);
 }
 
-static void the_last_snapshot_falls_into_the_traces_second_half(void **state)
+TEST(the_last_snapshot_falls_into_the_traces_second_half)
 {
-    (void)state;
     struct snapshot_clock clock = {.fast_ns_64k = 1000};
     unsigned pairs = 0;
     for (uint64_t bytes = 4 << 20; bytes < 10 << 20; bytes += 100000) {
@@ -168,9 +156,8 @@ static void the_last_snapshot_falls_into_the_traces_second_half(void **state)
     assert_int_equal(clock.n_snapshots, 1); /* its interrupt would be most of what lies between two */
 }
 
-static void fast_code_gets_a_longer_trace(void **state)
+TEST(fast_code_gets_a_longer_trace)
 {
-    (void)state;
     struct snapshot_clock clock = {0};
     assert_int_equal(snapshot_room(&clock, 2 << 20), 2 << 20);
     clock.fast_ns_64k = 10000; /* 2 MB last 320 us */
@@ -191,9 +178,8 @@ static struct cs_burst_outcome timed(uint32_t ns, uint64_t instructions)
                      {.after_ns = 80000, .ns = ns, .instructions = instructions}}};
 }
 
-static void it_learns_quickly_what_is_fast_and_slowly_what_is_not(void **state)
+TEST(it_learns_quickly_what_is_fast_and_slowly_what_is_not)
 {
-    (void)state;
     struct snapshot_clock clock = {.period_ns = PERIOD};
     struct cs_burst_outcome slow = timed(40000, 10000), fast = timed(10000, 10000), over = {0};
     enum { BYTES = 1 << 20, LENGTH = 160000 };
@@ -215,9 +201,8 @@ static void it_learns_quickly_what_is_fast_and_slowly_what_is_not(void **state)
 
 /* Two branches, one four times as fast as the other: the snapshots of each fall into the second half of its
  * own traces, and those of a branch that is met for the first time come as early as for the fastest. */
-static void each_hot_branch_has_its_own_rate(void **state)
+TEST(each_hot_branch_has_its_own_rate)
 {
-    (void)state;
     struct snapshot_clock clock = {0};
     struct cs_burst_outcome slow = timed(40000, 10000), fast = timed(10000, 10000);
     enum { BYTES = 1 << 20, LENGTH = 160000 }; /* 640 and 160 us */

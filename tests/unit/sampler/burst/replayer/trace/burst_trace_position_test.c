@@ -2,14 +2,10 @@
 /* From what polled words held to how far a thread was: against threads whose way is known. */
 #include "sampler/burst/replayer/trace/trace_position.h"
 #include "sampler/burst/runner/timing_model.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { LENGTH = 500000, CHANGES = 300 };
 static struct change changes[POLLED_WORDS_MAX][CHANGES];
@@ -64,9 +60,8 @@ static void run_thread(unsigned n_words, unsigned n_polls, uint64_t from, uint64
     }
 }
 
-static void a_thread_was_where_its_words_say(void **state)
+TEST(a_thread_was_where_its_words_say)
 {
-    (void)state;
     unsigned within = 0, narrow = 0;
     for (int round = 0; round < 2000; round++) {
         srand((unsigned)round);
@@ -88,9 +83,8 @@ static void a_thread_was_where_its_words_say(void **state)
     assert_true(within > 10000 && narrow > within / 2); /* of 20,000: it does tell something */
 }
 
-static void a_word_that_counts_tells_nearly_all(void **state)
+TEST(a_word_that_counts_tells_nearly_all)
 {
-    (void)state;
     srand(1);
     make_word(0, CHANGES, true, false);
     run_thread(1, 10, 20000, 40000);
@@ -100,9 +94,8 @@ static void a_word_that_counts_tells_nearly_all(void **state)
         assert_true(known.most[p] - known.least[p] < 20000);
 }
 
-static void past_the_trace_and_off_it_nothing_is_known(void **state)
+TEST(past_the_trace_and_off_it_nothing_is_known)
 {
-    (void)state;
     srand(2);
     make_word(0, CHANGES, true, false);
     make_word(1, CHANGES, true, false);
@@ -115,9 +108,8 @@ static void past_the_trace_and_off_it_nothing_is_known(void **state)
     assert_true(trace_positions(&seen, words, LENGTH).within <= 4);
 }
 
-static void an_interval_is_as_long_as_the_thread_took_for_it(void **state)
+TEST(an_interval_is_as_long_as_the_thread_took_for_it)
 {
-    (void)state;
     struct position_interval early, late;
     srand(3);
     make_word(0, CHANGES, true, false);
@@ -133,9 +125,8 @@ static void an_interval_is_as_long_as_the_thread_took_for_it(void **state)
     assert_true(late.from_ns >= 50000 + (over_ns - 50000 - 20000) / 2 - 20000);
 }
 
-static void a_change_late_in_the_trace_is_of_a_warm_thread(void **state)
+TEST(a_change_late_in_the_trace_is_of_a_warm_thread)
 {
-    (void)state;
     struct position_interval early, late;
     make_word(0, 1, true, false);
     changes[0][0].position = 200000;
@@ -149,9 +140,8 @@ static void a_change_late_in_the_trace_is_of_a_warm_thread(void **state)
     assert_true(rate > 1.4 && rate < 2.8);
 }
 
-static void words_that_never_change_make_no_interval(void **state)
+TEST(words_that_never_change_make_no_interval)
 {
-    (void)state;
     struct position_interval early, late;
     make_word(0, 1, true, false);
     changes[0][0].position = LENGTH - 100;

@@ -3,14 +3,10 @@
 #include "sampler/burst/replayer/trace/warm_caches.h"
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/timing_model.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RECORD = 4 + 8, RECORDS = 20000, FAR_AWAY = 1000 };
 
@@ -49,9 +45,8 @@ static bool was_read(uint64_t page)
     return times == 1;
 }
 
-static void reads_what_the_first_half_touches_once(void **state)
+TEST(reads_what_the_first_half_touches_once)
 {
-    (void)state;
     srand(1);
     for (unsigned round = 0; round < 50; round++) {
         unsigned records = 2 * (1 + (unsigned)rand() % 2000), span = 1 + (unsigned)rand() % WARM_PAGES_MAX;
@@ -68,27 +63,24 @@ static void reads_what_the_first_half_touches_once(void **state)
     }
 }
 
-static void reads_no_more_pages_than_a_cache_has(void **state)
+TEST(reads_no_more_pages_than_a_cache_has)
 {
-    (void)state;
     for (unsigned i = 0; i < RECORDS; i++)
         put(i, (FAR_AWAY + i) * PAGE);
     warm(RECORDS);
     assert_int_equal(list.asked, WARM_PAGES_MAX);
 }
 
-static void ends_where_no_more_pages_come(void **state)
+TEST(ends_where_no_more_pages_come)
 {
-    (void)state;
     for (unsigned i = 0; i < RECORDS; i++)
         put(i, (i > CS_MODEL_WARMING_STALE + 1 ? FAR_AWAY + 1 : FAR_AWAY) * PAGE);
     warm(RECORDS);
     assert_int_equal(list.asked, 1);
 }
 
-static void takes_no_longer_than_it_may(void **state)
+TEST(takes_no_longer_than_it_may)
 {
-    (void)state;
     for (unsigned i = 0; i < RECORDS; i++)
         put(i, (FAR_AWAY + i) * PAGE);
     ticks_a_us = 0;

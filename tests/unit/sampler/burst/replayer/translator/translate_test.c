@@ -8,17 +8,14 @@
 #include "sampler/burst/replayer/translator/signal_entry.h"
 #include "sampler/burst/replayer/translator/translate.h"
 #include "sampler/burst/runner/thread.h"
+#include "tests/unit/test.h"
 
 #include <asm/prctl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- what the translator asks of the replayer: here the target is this process ---- */
 
@@ -150,9 +147,8 @@ static void is_the_same(const struct start *start, const uint8_t vectors[512])
     assert_ptr_equal(record_block(last)->pc, stops_here);
 }
 
-static void translated_code_does_what_the_code_does(void **state)
+TEST(translated_code_does_what_the_code_does)
 {
-    (void)state;
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
     skip(); /* their handlers and their shadow are in the way */
 #endif
