@@ -5,6 +5,7 @@
 #include "analysis/validation/callgrind.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,8 +54,7 @@ static double parse_count(const char *text, char **end)
 
 static bool same_name(const char *path, const char *other)
 {
-    const char *slash = strrchr(path, '/'), *other_slash = strrchr(other, '/');
-    return strcmp(slash ? slash + 1 : path, other_slash ? other_slash + 1 : other) == 0;
+    return strcmp(cs_base_name(path), cs_base_name(other)) == 0;
 }
 
 /* The command's name may be a link to the image's, as python3 is to python3.11. */

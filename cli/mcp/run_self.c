@@ -6,6 +6,7 @@
  * opens it by our number. So the command inherits nothing that it could write a summary of its own to. */
 #include "cli/mcp/mcp.h"
 #include "cli/output/memory.h"
+#include "store/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOKS_MS 100 /* whether it has ended */
@@ -27,13 +27,6 @@ struct reading {
     size_t n, capacity, most;
     bool more; /* than `most`: read, and dropped */
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* What there is now. */
 static void read_all(struct reading *r)
@@ -89,7 +82,7 @@ static int follow(pid_t child, struct reading *out, struct reading *said, double
         read_all(out);
         read_all(said);
         ended = waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
-        *too_long = !ended && now_s() > until;
+        *too_long = !ended && cs_monotonic_seconds() > until;
         if (*too_long || out->more)
             break;
     }
@@ -131,7 +124,7 @@ int mcp_run_self(const struct mcp *mcp, char *const *argv, bool record, double s
         close(saids[1]);
         struct reading out = {.fd = outs[0], .most = MCP_REPORT_MAX},
                        said = {.fd = saids[0], .most = sizeof run->said - 1};
-        int status = follow(child, &out, &said, now_s() + seconds, &run->too_long);
+        int status = follow(child, &out, &said, cs_monotonic_seconds() + seconds, &run->too_long);
         run->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         run->out = out.bytes ? out.bytes : need(strdup(""));
         run->n = out.n;

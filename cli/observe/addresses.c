@@ -7,6 +7,7 @@
 #include "sampler/images/images.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
+#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <search.h>
@@ -154,18 +155,12 @@ static const struct opened *open_image(struct addresses *a, const struct cs_mapp
     return o;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static char *text_of_point(const struct cs_image_tag_point *p)
 {
     char function[512], *text;
     cs_image_demangle(p->function, function, sizeof function);
-    int n = p->loop ? asprintf(&text, "%s loop %u (%s:%u)", function, p->loop, last_part(p->file), p->line)
-                    : asprintf(&text, "%s (%s:%u)", function, last_part(p->file), p->line);
+    int n = p->loop ? asprintf(&text, "%s loop %u (%s:%u)", function, p->loop, cs_base_name(p->file), p->line)
+                    : asprintf(&text, "%s (%s:%u)", function, cs_base_name(p->file), p->line);
     return n < 0 ? NULL : text;
 }
 
@@ -195,10 +190,10 @@ static char *text_of_code(const struct opened *o, const struct cs_mapped_image *
     char function[512], *text;
     int n;
     if (!p)
-        n = asprintf(&text, "%s+0x%" PRIx64, last_part(image->image.path), offset);
+        n = asprintf(&text, "%s+0x%" PRIx64, cs_base_name(image->image.path), offset);
     else if (frame_of(o->code, p, offset, &frame))
         n = asprintf(&text, "%s (%s:%u)", cs_image_demangle(p->name, function, sizeof function),
-                     last_part(frame.file), frame.line);
+                     cs_base_name(frame.file), frame.line);
     else
         n = asprintf(&text, "%s+0x%" PRIx64, cs_image_demangle(p->name, function, sizeof function),
                      offset - p->start);

@@ -3,6 +3,7 @@
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 #include "store/base/order.h"
+#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -280,13 +281,10 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
 {
     struct cs_image_frame frame;
     char where[512], body[768];
-    const char *slash = NULL;
     int n = snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "",
                      c->responsible);
-    if (cs_image_line_at(code, c->responsible, &frame)) {
-        slash = strrchr(frame.file, '/');
-        snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", slash ? slash + 1 : frame.file, frame.line);
-    }
+    if (cs_image_line_at(code, c->responsible, &frame))
+        snprintf(where + n, sizeof where - (size_t)n, " (%s:%u)", cs_base_name(frame.file), frame.line);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(body, sizeof body, sentences[c->cause], where);

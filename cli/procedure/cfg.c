@@ -89,11 +89,9 @@ static int print_text(const struct parsed *args, struct view *v)
         table_number(table, v->f.block[i]);
         table_text(table, cs_confidence_name(v->f.block_confidence[i]));
         table_count(table, classes.of_block[i]);
-        const char *slash;
-        if (cs_image_line_at(v->ev.code, b->start, &frame)) {
-            slash = strrchr(frame.file, '/');
-            table_textf(table, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
-        } else
+        if (cs_image_line_at(v->ev.code, b->start, &frame))
+            table_textf(table, "%s:%u", cs_base_name(frame.file), frame.line);
+        else
             table_text(table, NULL);
         successors(cfg, &v->f, i, text, sizeof text);
         table_text(table, text);

@@ -5,6 +5,7 @@
 #include "cli/output/output.h"
 #include "cli/procedure/analysed_image.h"
 #include "store/base/order.h"
+#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,11 +33,9 @@ static struct place place_of(struct cs_image_code *code, uint64_t offset)
 {
     struct place p;
     struct cs_image_frame frame;
-    const char *slash;
     if (!cs_image_line_at(code, offset, &frame))
         return (struct place){""};
-    slash = strrchr(frame.file, '/');
-    snprintf(p.text, sizeof p.text, "%s:%u", slash ? slash + 1 : frame.file, frame.line);
+    snprintf(p.text, sizeof p.text, "%s:%u", cs_base_name(frame.file), frame.line);
     return p;
 }
 

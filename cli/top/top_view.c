@@ -4,6 +4,7 @@
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
 #include "cli/profile/nameless.h"
+#include "store/base/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -354,9 +355,8 @@ static void draw_table(struct top_view *v, struct screen *s)
 static void draw_foot(const struct top_view *v, struct screen *s)
 {
     if (v->inside && v->at < v->insns.n && v->insns.insn[v->at].line) {
-        const char *slash = strrchr(v->insns.file, '/');
-        screen_line(s, STYLE_PLAIN, "%s:%u:  %s", slash ? slash + 1 : v->insns.file,
-                    v->insns.insn[v->at].line, source_line(&v->source, v->insns.insn[v->at].line));
+        screen_line(s, STYLE_PLAIN, "%s:%u:  %s", cs_base_name(v->insns.file), v->insns.insn[v->at].line,
+                    source_line(&v->source, v->insns.insn[v->at].line));
     } else if (!v->inside && v->by == LIVE_PROCEDURES && v->rows.n &&
                nameless_is_made_up(v->rows.row[0].name))
         screen_line(s, STYLE_DIM, "%s has no symbols. " NAMELESS_REMEDY, v->rows.row[0].image);
