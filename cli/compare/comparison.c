@@ -30,6 +30,8 @@
 static void sum_sides(const struct runs *runs, struct comparison *c)
 {
     for (size_t r = 0; r < runs->n_runs; r++) {
+        if (runs->run[r].set > 1)
+            continue;
         struct side *s = &c->side[runs->run[r].set];
         s->period = (s->period * s->total + runs->run[r].period * runs->run[r].total) /
                     fmax(s->total + runs->run[r].total, 1);
@@ -38,12 +40,12 @@ static void sum_sides(const struct runs *runs, struct comparison *c)
     }
 }
 
-/* Chi-square of a row's runs within their sides, each run scaled to the same total, and its degrees of freedom. */
+/* Chi-square of a row's runs within their sets, each run scaled to the same total, and its degrees of freedom. */
 static double row_chi(const struct runs *runs, const struct run_row *row, double least_mean, double *freedom)
 {
     double chi = 0;
     *freedom = 0;
-    for (unsigned set = 0; set < 2; set++) {
+    for (unsigned set = 0; set < runs->n_sets; set++) {
         double sum = 0, total = 0, n = 0;
         for (size_t r = 0; r < runs->n_runs; r++) {
             if (runs->run[r].set == set) {
@@ -222,16 +224,20 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         struct change *x = &c->change[c->n++];
         *x = (struct change){.row = &runs->row[i]};
         for (size_t r = 0; r < runs->n_runs; r++)
-            *(runs->run[r].set ? &x->b : &x->a) += runs->row[i].samples[r];
+            if (runs->run[r].set < 2)
+                *(runs->run[r].set ? &x->b : &x->a) += runs->row[i].samples[r];
         x->cost_a = x->a * weight[0];
         x->cost_b = x->b * weight[1];
     }
-    c->common_factor = c->shares ? 1 : find_common_factor(c);
+    c->common_factor = c->shares && !c->per_work ? 1 : find_common_factor(c);
     for (size_t i = 0; i < c->n; i++) {
         struct change *x = &c->change[i];
         x->ratio = x->cost_a > 0 ? x->cost_b / c->common_factor / x->cost_a : (double)INFINITY;
         double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1];
-        p[i] = x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
+        x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
+        if (c->per_work && c->common_factor != 1)
+            x->chance = fmax(x->chance, chance_of(runs, c, x, expect_a / (expect_a + 1 / weight[1])));
+        p[i] = x->chance;
     }
     int rc = cs_false_discovery(p, c->n, c->tests > c->n ? c->tests : c->n, q);
     for (size_t i = 0; i < c->n && rc == 0; i++) {

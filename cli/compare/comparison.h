@@ -45,12 +45,16 @@ struct comparison {
     /* A row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run. */
     double dispersion, spread;
     bool shares, time;
+    /* With `shares`: what one function loses, the others gain. So a share has to differ by itself, and also when the common
+     * factor is taken out. */
+    bool per_work;
     struct change *change;
     size_t n, n_significant;
     size_t tests; /* of so many rows these are the ones that differ most; fewer than `n`: these are all */
 };
 
-/* `least`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. 0 or -ENOMEM; the
+/* `least`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. Further sets are compared with
+ * nothing: they show how much runs of one set differ. 0 or -ENOMEM; the
  * caller frees comparison->change. The changes are ordered: significant ones first, then by cost. */
 int runs_compare(const struct runs *runs, struct comparison *comparison);
 /* By how much the runs' shares of a usual row differ beyond counting: a standard deviation, in percent of the share. */

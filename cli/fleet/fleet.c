@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fleet: prof and diff over the samples of many machines, asked from the server that `export --to clickhouse`
+/* fleet: prof, diff and watch over the samples of many machines, asked from the server that `export --to clickhouse`
  * fills. The server sums; here is only what it takes to ask and to print. */
 #include "cli/command/figures.h"
 #include "cli/compare/comparison.h"
 #include "cli/fleet/fleet_filter.h"
+#include "cli/fleet/fleet_watch.h"
 #include "cli/output/output.h"
 #include "exchange/fleet/clickhouse.h"
 #include "image/code.h"
@@ -412,13 +413,16 @@ static int run(const struct parsed *args)
     struct cs_error err = {0};
     const char *verb = operand(args, 0), *by = option(args, "by"), *url = option(args, "server");
     bool is_diff = verb && strcmp(verb, "diff") == 0;
-    if (!is_diff && (!verb || strcmp(verb, "prof") != 0))
-        return usage_error("expected prof or diff");
+    bool is_watch = verb && strcmp(verb, "watch") == 0;
+    if (!is_diff && !is_watch && (!verb || strcmp(verb, "prof") != 0))
+        return usage_error("expected prof, diff or watch");
     int most = is_diff ? 3 : 2;
     if (operand_count(args) > most || (is_diff && operand_count(args) < most))
         return usage_error(is_diff ? "expected two filters: fleet diff A B" : "expected one filter at most");
     if (!by_is_known(&a, by ? by : "function"))
         return usage_error("--by %s: expected function, image, host, label or day", by);
+    if (is_watch && option_given(args, "store"))
+        return fleet_watch_store(args);
     if (!url)
         url = getenv(SERVER_VARIABLE);
     if (!url)
@@ -430,35 +434,49 @@ static int run(const struct parsed *args)
     if (rc == 0)
         rc = choose_event(&a, option(args, "event"), &err);
     if (rc == 0)
-        rc = is_diff ? diff(&a, args, &err) : prof(&a, args, &err);
+        rc = is_watch  ? fleet_watch_server(args, a.server, a.event, points_where(&a), &err)
+             : is_diff ? diff(&a, args, &err)
+                       : prof(&a, args, &err);
     cs_fleet_server_close(a.server);
     free(a.event);
     free(a.event_sql);
     free(a.where[0]);
     free(a.where[1]);
-    return rc < 0 ? failed(&err) : rc;
+    if (rc < 0)
+        return is_watch ? (failed(&err), FLEET_WATCH_FAILED) : failed(&err);
+    return rc;
 }
 
 static const struct option_entry options[] = {
     OPTION_BY,
     OPTION_EVENT,
     OPTION_TOP,
+    OPTION_STORE,
     {"server", 0, "URL", "the ClickHouse server (else $CYCLESCOPE_SERVER)"},
+    {"every", 0, "TIME", "watch: length of an epoch (24h)"},
+    {"new", 0, "TIME", "watch: only changes of the last TIME (7d, 12h)"},
+    {"least-growth", 0, "PERCENT",
+     "watch: smaller growth isn't reported, in percent of the service's time (0.05)"},
+    {"post", 0, "URL", "watch: send the findings to URL as JSON, if there are any"},
     {NULL, 0, NULL, NULL},
 };
 
 const struct command command_fleet = {
     "fleet",
-    "prof [FILTER] | diff FILTER FILTER",
-    "where the samples of many machines are, and what changed",
+    "prof [FILTER] | diff FILTER FILTER | watch [FILTER]",
+    "where the samples of many machines are, what changed, and since which build",
     "Queries a ClickHouse server that `cyclescope export --to clickhouse URL` fills on each machine. A "
     "FILTER is KEY=VALUE[,KEY=VALUE...]. The keys are host, label, event, epoch, image (path, file name or "
     "build-id), since and until. Times are 2024-01-31, 2024-01-31 12:00 (UTC), or an age as 12h or 7d. A "
     "function has one row, also if there are several builds of its file. --by takes function (the default), "
     "image, host, label or day.\n"
     "\n"
+    "watch finds functions that became dearer, and the build-id that brought it. With --store it reads the "
+    "epochs of a daemon's store instead of a server. Exit codes: 0 none, 1 found, 2 can't tell, 3 failed.\n"
+    "\n"
     "    cyclescope fleet prof since=1d --by host\n"
-    "    cyclescope fleet diff since=2d,until=1d since=1d",
+    "    cyclescope fleet diff since=2d,until=1d since=1d\n"
+    "    cyclescope fleet watch --new 7d --post https://alerts/hook",
     options,
     run,
 };

@@ -4,6 +4,12 @@
  * Files of this module:
  *   fleet         the subcommand fleet
  *   fleet_filter  which samples, as SQL
+ *   fleet_watch   the verb watch
+ *   watch         functions that became dearer
+ *   watch_sides     ... runs before and after a change
+ *   watch_changes   ... where build-ids changed
+ *   watch_findings  ... from chances to findings
+ *   watch_load    ... the samples of a server's or a store's services
  *
  * A choice of a fleet's samples, as SQL: "host=web1,since=2024-01-31". Pure text. */
 #ifndef CS_CLI_FLEET_FLEET_FILTER_H

@@ -237,7 +237,7 @@ static void print_csv(const struct output *out)
     }
 }
 
-static void print_json(const struct output *out)
+json_t *output_document(const struct output *out)
 {
     json_t *document = need(json_object());
     for (size_t i = 0; i < out->n_items; i++)
@@ -247,6 +247,12 @@ static void print_json(const struct output *out)
     json_object_update(document, out->members);
     if (json_array_size(out->notes))
         json_object_set(document, "notes", out->notes);
+    return document;
+}
+
+static void print_json(const struct output *out)
+{
+    json_t *document = output_document(out);
     json_print(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     fputc('\n', stdout);
     json_decref(document);

@@ -104,6 +104,8 @@ void output_set(struct output *out, const char *key, json_t *value);
 /* A table; `columns` must stay valid until output_close (keys and heads are not copied). */
 struct table *output_table(struct output *out, const char *name, const struct column *columns,
                            unsigned n_columns);
+/* What --json would print, whatever the form is; the caller owns it. */
+json_t *output_document(const struct output *out);
 /* Writes everything to standard output and frees it. Returns an exit code. */
 int output_close(struct output *out);
 /* Frees without writing: for a subcommand that fails half-way. */

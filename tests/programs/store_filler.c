@@ -4,10 +4,13 @@
  * counters store_filler STORE count N         one epoch; N merges (0 = for ever) of one sample each into 8
  * images, in turn; prints "K" after merge K is on disk
  *   store_filler STORE shared PERCENT      two merges of 100 samples of an event that had a counter for so
- * long */
+ * long
+ *   store_filler STORE day BUILD PERCENT SEED  one epoch of a program "shop" of this build-id: 20 functions, the first of which takes
+ * PERCENT of its usual time */
 #include "store/store.h"
 #include "tests/unit/give_name.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +128,30 @@ static int fill_shared(struct cs_store *store, unsigned long percent)
     return rc;
 }
 
+static int fill_day(struct cs_store *store, const char *build, double percent)
+{
+    const struct cs_store_profile_head head = {
+        .event = "cpu-clock", .label = "shop (77)", .unit = "ns", .period_sum = 1};
+    struct cs_store_image image = {.kind = CS_IMAGE_ELF, .path = "/usr/bin/shop", .build_id = build};
+    struct cs_table *table = cs_table_open(&cs_schema_points);
+    int rc = table ? 0 : -1;
+    snprintf(image.id, sizeof image.id, "shop-%s", build);
+    for (unsigned f = 0; rc == 0 && f < 20; f++) {
+        char name[16];
+        /* The sum of twelve even numbers is nearly normal: here of the mean's standard deviation. */
+        double mean = 400000.0 / (f + 4) * (f ? 1 : percent / 100), noise = -6;
+        for (unsigned i = 0; i < 12; i++)
+            noise += (double)(draw() % 1000000) / 1e6;
+        snprintf(name, sizeof name, "f%u", f);
+        if (cs_table_add(table, (uint64_t[]){16 * f + 16, (uint64_t)(mean + noise * sqrt(mean))}) < 0)
+            abort();
+        rc = give_name(store, &image, 16 * f + 16, 16, name, &err);
+    }
+    rc = rc < 0 ? rc : cs_store_merge(store, &image, &head, table, &err);
+    cs_table_close(table);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct cs_store *store;
@@ -136,6 +163,9 @@ int main(int argc, char **argv)
     if (rc == 0 && strcmp(argv[2], "random") == 0) {
         state += strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ull;
         rc = fill_random(store, argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 50);
+    } else if (rc == 0 && strcmp(argv[2], "day") == 0 && argc > 5) {
+        state += strtoull(argv[5], NULL, 10) * 0x9e3779b97f4a7c15ull;
+        rc = fill_day(store, argv[3], strtod(argv[4], NULL));
     } else if (rc == 0 && strcmp(argv[2], "shared") == 0) {
         rc = fill_shared(store, strtoul(argv[3], NULL, 10));
     } else if (rc == 0) {
