@@ -158,10 +158,9 @@ static void settings(const struct parsed *args, struct watch *w, uint64_t *every
     const double every = option_seconds(args, "every", DAY_S);
     *every_s = every < 1 ? 1 : (uint64_t)every;
     *w = (struct watch){.least = option_number(args, "least-growth", 0.05, 0, 100), .since = INT64_MIN};
+    const double now_s = 1e-9 * (double)cs_clock_ns(CLOCK_REALTIME);
     if (option_given(args, "new"))
-        w->since =
-            (int64_t)((double)(cs_clock_ns(CLOCK_REALTIME) / 1000000000) - option_seconds(args, "new", 0)) /
-            (int64_t)*every_s;
+        w->since = (int64_t)(now_s - option_seconds(args, "new", 0)) / (int64_t)*every_s;
 }
 
 int fleet_watch_server(const struct parsed *args, struct cs_fleet_server *server, const char *event,
