@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The findings as a table, as JSON, to a URL, and as an exit code. A finding has an id that stays the same from one watch to the
- * next, so that who receives it can tell which ones are new. */
+/* The findings as a table, as JSON, to a URL, and as an exit code. The id of a finding is the same in each watch, so that a
+ * receiver sees which ones are new. */
 #include "cli/fleet/fleet_watch.h"
 #include "cli/command/figures.h"
 #include "cli/fleet/watch_load.h"
@@ -139,7 +139,7 @@ static int report(const struct parsed *args, const struct watch *w, const char *
     if (w->services_untold)
         output_note(
             out,
-            "%zu service%s can't be told about: four epochs before a change and one after it are needed.",
+            "%zu service%s couldn't be compared: four epochs before a change and one after it are needed.",
             w->services_untold, plural((double)w->services_untold));
     struct cs_error err = {0};
     const bool posts = dearer && option_given(args, "post");

@@ -9,8 +9,8 @@
  * The unit of work is a sample of the service: shares are compared, and the factor that all functions share is taken out.
  * An epoch is a span of time of the caller's choice, by its number. Where the build-id of an image changes on a host, the
  * host's epochs before are compared with those after, as `diff` compares runs. Every third epoch that no build began
- * at is looked at in the same way. The false discovery rate is over all functions, changes and services together. The n-th look
- * at one change pays for itself: its chance is multiplied by n (n + 1), so that a daily watch stays below the rate. */
+ * at is looked at in the same way. The false discovery rate is over all functions, changes and services together. The chance of
+ * the n-th look at one change is multiplied by n (n + 1). So a daily watch stays below the rate. */
 #ifndef CS_CLI_FLEET_WATCH_H
 #define CS_CLI_FLEET_WATCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From all that was looked at to findings: the false discovery rate, one finding for each function and time, one cause for all
- * that came with one build-id. */
+/* From chances to findings: the false discovery rate, and one finding for each function and time. All that came with one
+ * build-id has one cause. */
 #include "analysis/statistics/significance.h"
 #include "cli/fleet/watch.h"
 

@@ -202,11 +202,11 @@ int watch_load_server(struct watch *watch, struct cs_fleet_server *server, const
     int rc =
         asprintf(&sql,
                  "SELECT label, if(label = '', path, '') AS own, sum(n) FROM (SELECT label, image, uniq("
-                 "host, procedure, intDiv(toUInt32(time), %" PRIu64 ")) AS n FROM points WHERE %s GROUP "
+                 "host, procedure, intDiv(toUInt32(time), %.0f)) AS n FROM points WHERE %s GROUP "
                  "BY label, image) ANY LEFT JOIN images USING image GROUP BY label, own ORDER BY label != "
-                 "'', replaceRegexpOne(label, ' \\([0-9]+\\)$', ''), replaceRegexpOne(own, '^.*/', '') "
+                 "'', replaceRegexpOne(label, ' \\\\([0-9]+\\\\)$', ''), replaceRegexpOne(own, '^.*/', '') "
                  "LIMIT %d",
-                 every_s, where, NAMES_MAX + 1) < 0
+                 (double)every_s, where, NAMES_MAX + 1) < 0
             ? cs_fail(err, ENOMEM, "out of memory")
             : cs_fleet_server_ask(server, sql, &answer, err);
     free(sql);

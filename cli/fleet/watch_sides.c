@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A host's epochs are counted from its own switch, so that a release that reaches the hosts one after the other has the same hosts
- * on both sides. WATCH_BLOCK epochs are one run: the shares of neighbours resemble each other, and runs that are independent
+/* A host's epochs are counted from its own switch. So both sides have the same hosts, also if a release reaches them one after
+ * the other. WATCH_BLOCK epochs are one run: the shares of neighbours resemble each other, and runs that are independent
  * show how far shares wander. */
 #include "cli/fleet/watch_sides.h"
 
