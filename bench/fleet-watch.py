@@ -137,7 +137,7 @@ def main():
             for r in last["rows"]:
                 if r["verdict"] == "dearer":
                     first.setdefault((r["service"], r["function"], r["build"] or r["since"][:10]), (day, r))
-        found, delays, missed, right, about = 0, [], [], 0, set()
+        found, delays, missed, right, wrong, about = 0, [], [], 0, [], set()
         for t in truths:
             hits = [(day, r) for (s, f, _), (day, r) in first.items() if s == t["service"] and f == t["function"] and day >= t["day"]]
             if not hits:
@@ -147,12 +147,14 @@ def main():
             day, r = min(hits, key=lambda h: h[0])
             delays.append(day - t["day"])
             right += r["build"] == t["build"]
+            if r["build"] != t["build"]:
+                wrong.append({"brought_by": t["build"], "said": r["build"], "percent": round(t["percent"], 2), "day": t["day"], "since": since(r)})
             about.add((t["service"], t["function"]))
         false = [{"service": s, "function": f, "brought": b, "day": d, "growth": round(r["growth_percent"], 3), "before": round(r["before_percent"], 2), "q": r["false_discovery"]}
                  for (s, f, b), (d, r) in first.items() if (s, f) not in about or d < next(t["day"] for t in truths if t["service"] == s)]
         delays.sort()
         report(round(100 * found / len(truths), 1),
-               {"services": SERVICES, "days": DAYS, "planted": len(truths), "found": found, "false": len(false), "build_right": right,
+               {"services": SERVICES, "days": DAYS, "planted": len(truths), "found": found, "false": len(false), "build_right": right, "build_wrong": wrong,
                 "delay_epochs_median": delays[len(delays) // 2] if delays else None, "delay_epochs_longest": delays[-1] if delays else None,
                 "missed": [{k: t[k] for k in ("percent", "samples_a_day")} | {"build": bool(t["build"])} for t in missed],
                 "false_findings": false[:20], "sizes_found": sorted(round(t["percent"], 2) for t in truths if t not in missed),
@@ -160,6 +162,10 @@ def main():
     finally:
         server.kill()
         shutil.rmtree(place, ignore_errors=True)
+
+
+def since(row):
+    return (datetime.datetime.fromisoformat(row["since"][:10]) - datetime.datetime(1970, 1, 1)).days - DAY0
 
 
 def day_text(day):

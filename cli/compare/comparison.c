@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
+#define COMMON_SHARES_MAX 4.0  /* a function that vanishes leaves so much more of the whole to the others */
 #define COMPARABLE_MIN 5
 #define DISPERSION_LEAST 1e-3 /* runs that agree exactly have a logarithm, too */
 #define TELLING_MEAN_MIN 20   /* samples a run, from which on a row tells of runs and not of counting */
@@ -194,7 +195,8 @@ static double find_common_factor(const struct comparison *c)
             ratios[n++] = c->change[i].cost_b / c->change[i].cost_a;
     double median = n >= COMPARABLE_MIN ? cs_median(ratios, n) : 1;
     free(ratios);
-    return median > 1 / COMMON_FACTOR_MAX && median < COMMON_FACTOR_MAX ? median : 1;
+    const double most = c->per_work ? COMMON_SHARES_MAX : COMMON_FACTOR_MAX;
+    return median > 1 / most && median < most ? median : 1;
 }
 
 CS_ORDER(by_change, struct change, cs_order(b->significant, a->significant),

@@ -125,7 +125,7 @@ static void a_step_between_releases_is_not_the_builds(void **state)
 static void what_others_gain_by_share_is_no_finding(void **state)
 {
     struct watch w;
-    judge(&w, *state, &(struct plan){.changed = 0, .release = 20, .times = 0.5, .follows_release = true});
+    judge(&w, *state, &(struct plan){.changed = 0, .release = 20, .times = 0.02, .follows_release = true});
     assert_int_equal(w.n_found, 0);
     watch_fini(&w);
 }
