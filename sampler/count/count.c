@@ -10,6 +10,7 @@
 #include "store/base/clock.h"
 
 #include <asm/prctl.h>
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/kcmp.h>
@@ -131,6 +132,7 @@ static int on_child(struct cs_counting *c, struct cs_count_thread *parent)
 static int on_call_entry(struct cs_counting *c, struct cs_count_thread *t)
 {
     struct user_regs_struct regs;
+    assert(t->space); /* between an exec and its return there is no other call */
     if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
         return 0;
     t->in_call = true;
