@@ -160,6 +160,7 @@ struct cs_culprit_suspect {
     bool counted;         /* an estimate by counted events, not by a rule */
     bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
                     */
+    bool streams;  /* evenly spaced accesses, several a page: hardware prefetches them */
     bool terse;    /* what it costs is asked, no reason is written */
     char reason[112];
 };

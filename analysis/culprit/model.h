@@ -452,6 +452,22 @@
 #define CS_MODEL_DIVIDER_QUEUE 1.05
 #endif
 
+/* Timed bursts from which on their rate bounds a fitted scale: one alone was off by eight times on a busy machine; unit:
+ * bursts; source: trial; shows: culprit-kernels */
+#ifndef CS_MODEL_TIMED_BURSTS
+#define CS_MODEL_TIMED_BURSTS 5
+#endif
+/* How far rates of timed bursts of one piece of code lie apart; unit: standard deviation of the log; source: trial;
+ * shows: culprit-kernels */
+#ifndef CS_MODEL_TIMED_SPREAD
+#define CS_MODEL_TIMED_SPREAD 0.5
+#endif
+/* Evenly spaced accesses that come to a new page less often are a stream, which hardware prefetches within pages; unit: new
+ * pages an execution; source: prefetchers stop at 4 KB (SDM, SOG); shows: culprit-fixes */
+#ifndef CS_MODEL_STREAM_PAGES
+#define CS_MODEL_STREAM_PAGES 0.25
+#endif
+
 /* ---- footprints ---- */
 /* Distinct lines among draws above which there are too few repeats to tell how many there are; unit:
  * share; source: trial; shows: culprits */

@@ -124,6 +124,7 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     out->observed = true;
     out->expected = cost * exposed(s, f, from) * weight;
     out->overlaps = chased(f, from) <= CS_MODEL_POINTER_SHARE;
+    out->streams = out->overlaps && f->steady > 0.8 && f->new_pages < CS_MODEL_STREAM_PAGES;
     out->high = cost * CS_MODEL_MISS_HIGH;
     if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;

@@ -215,6 +215,25 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
     a->scale_fitted = true;
 }
 
+/* Timed intervals say how many instructions ran in all, so how many executions a visit is. They run after a burst, with
+ * caches warm: executions are rather fewer, of a stream from memory by far. So a fit below stays, and one that is above by
+ * more than so few bursts may be off lacks a cause. */
+static void bound_scale(const struct accounting *x)
+{
+    struct cs_cycle_account *a = x->a;
+    const struct cs_edge_flow *flow = x->e->flow.input.flow;
+    double timed = flow && a->frequencies ? flow->executions_a_flow_ns * flow->user_ns : 0;
+    a->scale_model = a->scale;
+    if (!(timed > 0 && isfinite(timed)) || flow->n_timed < CS_MODEL_TIMED_BURSTS)
+        return;
+    a->scale_timed = timed;
+    if (a->scale < timed * exp(CS_MODEL_VERDICT_SD * CS_MODEL_TIMED_SPREAD / sqrt(flow->n_timed)))
+        return;
+    a->scale = fmin(a->scale, timed);
+    a->scale_low = fmin(a->scale_low, a->scale);
+    a->scale_high = fmax(a->scale, fmin(a->scale_high, timed));
+}
+
 /* The run of blocks that a block belongs to: it and the one that mostly follows it and is mostly entered from
  * it, and so on. */
 static uint32_t run_of(uint32_t *runs, uint32_t b)
@@ -395,8 +414,10 @@ void account_stalls(struct accounting *x)
     uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
     if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0)
         a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
-    else if (!account_scale_by_instructions(a, x->e))
+    else if (!account_scale_by_instructions(a, x->e)) {
         fit_scale(x, stalls);
+        bound_scale(x);
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct cs_cycle_account_insn *insn = &a->insns[i];
         double executions = insn->visits * a->scale;

@@ -76,8 +76,10 @@ static void take_own_rates(struct burst_weights *b, const struct burst_edges *w,
         }
     }
     for (uint32_t i = 0; i < b->n; i++)
-        if (ns[i] > 0)
+        if (ns[i] > 0) {
             b->rate[i].weight = instructions[i] / ns[i] / b->mean_rate;
+            b->n_timed++;
+        }
 }
 
 static int find_rates(struct burst_weights *b, const struct burst_edges *w, struct timed_intervals *intervals)

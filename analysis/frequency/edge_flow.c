@@ -253,6 +253,7 @@ static void draw(struct solving *s, struct solving *into, int replicate, unsigne
 {
     if (replicate < 0) {
         burst_weights_even(&s->bursts);
+        s->t->n_timed = s->bursts.n_timed;
         s->t->executions_a_flow_ns = burst_weights_scale(&s->bursts) / s->t->total_count;
     } else if (s->t->n_bursts) {
         burst_weights_draw(&s->bursts, &s->random, (unsigned)replicate, s->known_bias);

@@ -58,6 +58,7 @@ struct cs_edge_flow {
     char (*images)[CS_IMAGE_ID_MAX];
     uint32_t n_images;
     uint32_t n_bursts;           /* bursts known apart, 0 = none */
+    uint32_t n_timed;            /* of them with an interval that was timed and not disturbed */
     bool from_paths;             /* nothing but paths interpreted from samples tells of them */
     double total_count;          /* of all edges */
     double executions_a_flow_ns; /* executions = flow × this × user_ns; 0 where no interval was timed */

@@ -140,6 +140,7 @@ struct burst_weights {
     struct strata strata;
     double *strata_sums;
     double mean_rate; /* instructions per ns, 0 = unknown */
+    uint32_t n_timed; /* bursts with a rate of their own */
 };
 /* 0, or -ENOMEM; to be closed in either case. Orders the bursts' entries and the intervals. */
 int burst_weights_open(struct burst_weights *bursts, const struct cs_edge_flow *t, struct burst_edges *w,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define MAGIC 0x31776f6c66735343 /* "CSsflow1" */
+#define MAGIC 0x32776f6c66735343 /* "CSsflow2" */
 /* One more whenever the same edges give other flows: the solver, its weights or its draws changed. */
 #define SOLVER_VERSION 18
 
@@ -18,6 +18,7 @@ struct head {
     uint64_t magic, key, sum;
     double executions_a_flow_ns;
     uint32_t n, n_bursts;
+    uint64_t n_timed;
 };
 
 struct row {
@@ -52,7 +53,7 @@ static void name_file(char *path, size_t size, const char *store)
 static uint64_t checksum(const struct row *rows, const struct head *head)
 {
     uint64_t scale = XXH3_64bits(&head->executions_a_flow_ns, sizeof head->executions_a_flow_ns);
-    return XXH3_64bits_withSeed(rows, head->n * sizeof *rows, head->n_bursts + scale);
+    return XXH3_64bits_withSeed(rows, head->n * sizeof *rows, head->n_bursts + scale + (head->n_timed << 32));
 }
 
 static bool read_all(int fd, void *to, size_t n)
@@ -86,6 +87,7 @@ bool flow_cache_load(const char *store, uint64_t key, struct cs_edge_flow *t)
     }
     if (good) {
         t->n_bursts = head.n_bursts;
+        t->n_timed = (uint32_t)head.n_timed;
         t->executions_a_flow_ns = head.executions_a_flow_ns;
     }
     free(rows);
@@ -103,7 +105,7 @@ void flow_cache_save(const char *store, uint64_t key, const struct cs_edge_flow 
             rows[i].flow = t->list[i].flow;
             memcpy(rows[i].replicate, t->list[i].replicate, sizeof rows[i].replicate);
         }
-        struct head head = {MAGIC, key, 0, t->executions_a_flow_ns, (uint32_t)t->n, t->n_bursts};
+        struct head head = {MAGIC, key, 0, t->executions_a_flow_ns, (uint32_t)t->n, t->n_bursts, t->n_timed};
         head.sum = checksum(rows, &head);
         const struct iovec parts[] = {{&head, sizeof head}, {rows, t->n * sizeof *rows}};
         cs_cache_put(path, parts, 2, true);

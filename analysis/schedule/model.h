@@ -10,6 +10,12 @@
 #define CS_MODEL_CHAIN_OF_LOOP 0.8
 #endif
 
+/* Of a load-op's latency, what its load has: its other operands are read so much later; unit: cycles; source: SDM, SOG,
+ * llvm's ReadAfterLd (4 on znver3, 5 on Skylake); shows: culprits */
+#ifndef CS_MODEL_LOAD_OF_OP
+#define CS_MODEL_LOAD_OF_OP 4
+#endif
+
 /* ---- the generic core ---- */
 /* Instructions dispatched and retired a cycle; unit: instructions; source: SDM, SOG; shows: culprits */
 #ifndef CS_MODEL_GENERIC_WIDTH

@@ -102,6 +102,19 @@ static void fuse(const struct cs_schedule_path *path, struct cs_schedule_step *s
     }
 }
 
+/* When a result is there. The load of a load-op needs the address alone: registers that it combines with what was
+ * loaded are read when that has come. */
+static double executed_at(const struct cs_isa_op *op, const double *at, double latency)
+{
+    double address = 0, others = 0;
+    for (uint64_t rest = op->reads & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1) {
+        double *latest = op->address_reads & rest & -rest ? &address : &others;
+        *latest = fmax(*latest, at[__builtin_ctzll(rest)]);
+    }
+    double loads = op->flags & CS_ISA_OP_LOAD ? fmin(CS_MODEL_LOAD_OF_OP, latency) : 0;
+    return fmax(address + latency, others + fmax(latency - loads, fmin(1, latency)));
+}
+
 /* Cycles of a turn if nothing but operands were waited for: the longest chain that comes back to itself. */
 static double recurrence(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
                          size_t turns)
@@ -112,10 +125,7 @@ static double recurrence(const struct cs_schedule_path *path, const struct cs_sc
         for (size_t i = 0; i < path->n; i++) {
             const struct cs_isa_op *op = &path->ops[i];
             const struct cs_schedule_timeline *t = &lines[(turn < turns ? turn : turns - 1) * path->n + i];
-            double start = 0;
-            for (uint64_t rest = op->reads & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1)
-                start = fmax(start, at[__builtin_ctzll(rest)]);
-            double end = start + (t->executed - t->issued);
+            double end = executed_at(op, at, t->executed - t->issued);
             for (uint64_t rest = op->writes & ~CS_ISA_OP_REG_RSP; rest; rest &= rest - 1)
                 at[__builtin_ctzll(rest)] = end;
             latest = fmax(latest, end);

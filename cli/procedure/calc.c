@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#define SCALE_TOLD 3 /* below this factor the uncertain scale of cycles isn't worth a note */
+#define SCALE_TOLD 3      /* below this factor the uncertain scale of cycles isn't worth a note */
+#define SCALE_DIFFERS 1.5 /* and this much between what was timed and what is expected is */
 
 static void print_head(struct output *out, const struct calc_subject *s)
 {
@@ -43,6 +44,12 @@ static void print_legend(struct output *out, const struct calc_subject *s)
                     "No burst or path saw the branches of this code. All blocks are assumed to run equally "
                     "often, and only the instructions themselves rule causes out (%s).",
                     more_evidence(s->profile.store));
+    else if (a->scale_fitted && a->scale_timed > 0 && a->scale_model > SCALE_DIFFERS * a->scale)
+        output_note(out,
+                    "By timed bursts an execution takes %s times the cycles that the model and the observed "
+                    "causes make "
+                    "up. The listing has the timed ones.",
+                    figure(a->scale_model / a->scale, 2).text);
     else if (a->scale_fitted && a->scale > 0 &&
              fmax(a->scale / a->scale_low, a->scale_high / a->scale) >= SCALE_TOLD)
         output_note(out, "Cycle counts are relative, because no hardware counter gives their scale. Compare "
@@ -54,6 +61,8 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     struct calc_answer a;
     calc_answer(s, &a);
     const struct worst_cause *worst = &a.worst;
+    if (*a.first)
+        output_line(out, "%s.", a.first);
     output_line(out, "%s.", a.sentence);
     output_set(out, "evidence", verdict_json(&a.verdict));
     if (a.verdict.enough && worst->low < 0.7 * worst->share && worst->cause < CS_N_CAUSES)
@@ -62,6 +71,7 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
                     100 * a.saves);
+    output_set(out, "kernel_share", json_real(100 * a.kernel));
     output_set(out, "sentence", json_text(a.sentence));
     output_set(out, "worst",
                json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
@@ -106,6 +116,9 @@ static int run(const struct parsed *args)
         output_set(out, "executions_a_visit", json_real(s.account->scale));
         output_set(out, "executions_a_visit_low", json_real(s.account->scale_low));
         output_set(out, "executions_a_visit_high", json_real(s.account->scale_high));
+        output_set(out, "executions_a_visit_model", json_real(s.account->scale_model));
+        output_set(out, "executions_a_visit_timed", json_real(s.account->scale_timed));
+        output_set(out, "timed_bursts", json_integer(s.flow ? s.flow->n_timed : 0));
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
         output_set(out, "summary", summary_json(&s.account->summary));
         output_set(out, "blocks", blocks_json(s.account));

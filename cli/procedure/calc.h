@@ -7,6 +7,7 @@
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words
  *   summary_compare  such tables of two recordings beside each other
+ *   advice           what usually helps
  *   verdict_words    what is said where the evidence is too thin
  *   sum              the subcommand sum
  *   finish_ahead     accounts finished on all CPUs
@@ -53,7 +54,7 @@ struct worst_cause {
     uint64_t stalled, responsible; /* offsets */
     double share;                  /* of the procedure's samples */
     double low, high, heaviest;
-    bool observed, overlaps; /* as in struct cs_culprit_suspect */
+    bool observed, overlaps, streams; /* as in struct cs_culprit_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };

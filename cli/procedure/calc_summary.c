@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of causes (dcpi-1997 figure 4), and the sentence that names the largest cause. */
+#include "analysis/culprit/model.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 #include "store/base/order.h"
@@ -155,6 +156,7 @@ static size_t add_up(struct worst_cause *causes, size_t n)
             sum->stalled = c->stalled;
             sum->reason = c->reason;
             sum->overlaps = c->overlaps;
+            sum->streams = c->streams;
         }
         sum->share += c->share;
         sum->low += c->low;
@@ -219,6 +221,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
                                     .high = s->high * worth,
                                     .observed = s->observed,
                                     .overlaps = s->overlaps,
+                                    .streams = s->streams,
                                     .reason = s->reason};
             if (s->cause < CS_CAUSE_DIVIDER)
                 causes[n++] = c;
@@ -239,7 +242,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
     /* A cause that is spread over many places outweighs the worst single place of another. */
     double share;
     enum cs_culprit_cause first = summary_first(&a->summary, &share);
-    if (first < CS_N_CAUSES && share > 2 * best.share) {
+    if (first < CS_N_CAUSES && (share > 2 * best.share || best.share < CS_MODEL_VERDICT_LEAST)) {
         const struct worst_cause *heaviest = NULL;
         for (size_t i = 0; i < n; i++)
             if (causes[i].cause == first && (!heaviest || causes[i].share > heaviest->share))
@@ -291,71 +294,4 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
 #pragma GCC diagnostic pop
     snprintf(text, size, "%.1f %% of this function %s%s%s", 100 * c->share, body, *c->reason ? " " : "",
              c->reason);
-}
-
-/* Does the branch at `offset` take its target from a register or from memory? */
-static bool is_indirect(const struct cs_cycle_account *a, uint64_t offset)
-{
-    uint32_t i = cs_cfg_insn(a->cfg, offset);
-    return i < a->cfg->n_insns && a->insns[i].op.flags & (CS_ISA_OP_INDIRECT | CS_ISA_OP_RETURN);
-}
-
-const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account)
-{
-    enum cs_culprit_cause cause = worst->cause;
-    static const char *const advice[CS_N_CAUSES] = {
-        [CS_CAUSE_DCACHE] =
-            "smaller or denser data, an order that follows memory, or a prefetch some iterations ahead",
-        [CS_CAUSE_DTLB] = "huge pages (madvise), or data that is used together on fewer pages",
-        [CS_CAUSE_ICACHE] = "less inlining and unrolling here, or hot code laid out together (PGO, BOLT)",
-        [CS_CAUSE_ITLB] = "code on huge pages, or hot code laid out together",
-        [CS_CAUSE_MISPREDICT] =
-            "a branchless form (conditional move, table, mask), or data sorted by the condition",
-        [CS_CAUSE_STORE_BUFFER] =
-            "stores in address order, fewer lines written, or non-temporal stores of whole lines",
-        [CS_CAUSE_FORWARD] =
-            "loads no wider than the store that wrote the bytes, or the value kept in a register",
-        [CS_CAUSE_ALIAS] = "arrays whose distance is no multiple of 4 KB",
-        [CS_CAUSE_SPLIT] = "data aligned to its size, or to lines",
-        [CS_CAUSE_LOCK] = "a counter for each thread, added up once, or a plain store where that is enough",
-        [CS_CAUSE_DENORMAL] = "flush-to-zero (MXCSR), or a small constant added to decaying values",
-        [CS_CAUSE_SYSCALL] = "fewer, larger calls",
-        [CS_CAUSE_PAGE_FAULT] = "memory reused instead of given back, or populated in advance",
-        [CS_CAUSE_DIVIDER] = "a multiplication by the reciprocal, a shift, or narrower operands",
-        [CS_CAUSE_DEPENDENCY] = "several independent chains (partial sums), or a shorter chain",
-        [CS_CAUSE_PORT] = "fewer operations of that kind, or vector ones",
-        [CS_CAUSE_FRONT] = "shorter code in the loop",
-    };
-    if (cause == CS_CAUSE_MISPREDICT && is_indirect(account, worst->responsible))
-        return "fewer targets here (test for the likeliest one and call it directly), or calls sorted by "
-               "target";
-    return cause < CS_N_CAUSES ? advice[cause] : NULL;
-}
-
-/* What stays of a cause's time when the usual remedy has been applied, because that costs something too. */
-static double remedy_costs(const struct worst_cause *c, const struct cs_machine *m)
-{
-    switch (c->cause) {
-    case CS_CAUSE_DCACHE:
-        return c->overlaps ? 0.5 : 0.05; /* a prefetch still fetches; an order that follows memory hardly */
-    case CS_CAUSE_DIVIDER:               /* a multiplication and a shift */
-        return m->divide_cycles > 5 ? 5 / m->divide_cycles : 0.3;
-    case CS_CAUSE_DEPENDENCY: /* four chains in place of one */
-    case CS_CAUSE_LOCK:       /* a plain addition in memory */
-        return 0.25;
-    case CS_CAUSE_STORE_BUFFER: /* the same lines, each written once */
-    case CS_CAUSE_ICACHE:
-        return 0.3;
-    case CS_CAUSE_PORT:
-    case CS_CAUSE_FRONT:
-    case CS_CAUSE_SYSCALL:
-        return 0.5;
-    default:
-        return 0.1;
-    }
-}
-
-double cause_saves(const struct worst_cause *c, const struct cs_machine *m)
-{
-    return c->cause < CS_N_CAUSES ? c->share * (1 - remedy_costs(c, m)) : 0;
 }

@@ -34,6 +34,8 @@ struct calc_answer {
     char sentence[1200];
     const char *advice; /* NULL: none */
     double saves;       /* share of the function's time */
+    char first[256];    /* where more of the time is than in this function: the kernel; "" = nowhere */
+    double kernel;      /* share of all samples */
 };
 void calc_answer(const struct calc_subject *s, struct calc_answer *answer);
 

@@ -129,6 +129,9 @@ static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOp
             out->reads |= bit;
         if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
             out->writes |= bit;
+        /* %al or %ax are merged into what the rest of %rax holds. */
+        if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && o->size < 32)
+            out->reads |= bit & 0xffff;
         if (bit >> 16 & 0xffffffff)
             out->flags |= CS_ISA_OP_VECTOR;
     } else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {

@@ -137,6 +137,63 @@ static void adds_up(const struct cs_cycle_account_summary *s)
     assert_true(fabs(sum - s->total) < 1e-6 * s->total);
 }
 
+/* The scale of the same samples with a flow that saw the loop close, and with that many executions timed. */
+static struct cs_cycle_account *account_by_flow(struct cs_culprit_evidence *e, struct cs_edge_flow *flow,
+                                                double executions_a_visit)
+{
+    struct cs_error err = {0};
+    struct cs_cycle_account *a = NULL;
+    flow->executions_a_flow_ns = executions_a_visit;
+    flow->user_ns = 1;
+    e->flow.input.flow = flow;
+    e->flow.input.image = 0;
+    assert_int_equal(cs_cycle_account_open(code, account->procedure, e, scheduler, NULL, &a, &err), 0);
+    return a;
+}
+
+static void timed_intervals_bound_a_fitted_scale(void **state)
+{
+    (void)state;
+    char images[1][CS_IMAGE_ID_MAX] = {"x"};
+    uint32_t by_to[1] = {0};
+    struct cs_counted_edge edge = {.from = account->insns[JNE].op.offset,
+                                   .to = account->insns[IMUL].op.offset,
+                                   .count = 100,
+                                   .squares = 1000,
+                                   .bursts = 10,
+                                   .flow = 100};
+    for (int i = 0; i < CS_EDGE_FLOW_REPLICATES; i++)
+        edge.replicate[i] = 100;
+    struct cs_edge_flow flow = {.list = &edge,
+                                .by_to = by_to,
+                                .n = 1,
+                                .images = images,
+                                .n_images = 1,
+                                .n_bursts = 10,
+                                .n_timed = 10,
+                                .total_count = 100};
+    struct cs_culprit_evidence e = evidence;
+    struct cs_cycle_account *fitted = account_by_flow(&e, &flow, 0);
+    assert_true(fitted->frequencies && fitted->scale_fitted && fitted->scale > 0);
+    assert_true(fitted->scale_timed == 0 && fitted->scale_model == fitted->scale);
+
+    struct cs_cycle_account *slower = account_by_flow(&e, &flow, fitted->scale / 4);
+    assert_true(fabs(slower->scale / fitted->scale - 0.25) < 1e-6);
+    assert_true(slower->scale_low <= slower->scale && slower->scale <= slower->scale_high);
+    assert_true(fabs(slower->insns[IMUL].cycles / fitted->insns[IMUL].cycles - 4) < 1e-6);
+    assert_true(slower->scale_model == fitted->scale);
+
+    struct cs_cycle_account *faster = account_by_flow(&e, &flow, fitted->scale * 4);
+    assert_true(faster->scale == fitted->scale && faster->scale_timed > faster->scale);
+    flow.n_timed = 1;
+    struct cs_cycle_account *one_alone = account_by_flow(&e, &flow, fitted->scale / 4);
+    assert_true(one_alone->scale == fitted->scale && one_alone->scale_timed == 0);
+    cs_cycle_account_close(one_alone);
+    cs_cycle_account_close(fitted);
+    cs_cycle_account_close(slower);
+    cs_cycle_account_close(faster);
+}
+
 static void the_rows_of_the_summary_add_up(void **state)
 {
     (void)state;
@@ -295,6 +352,7 @@ int main(void)
         cmocka_unit_test(samples_at_the_head_of_a_loop_go_to_its_back_edge_for_the_most_part),
         cmocka_unit_test(nothing_is_lost_or_invented),
         cmocka_unit_test(where_somebody_counted_cycles_an_execution_are_known),
+        cmocka_unit_test(timed_intervals_bound_a_fitted_scale),
         cmocka_unit_test(the_rows_of_the_summary_add_up),
         cmocka_unit_test(code_that_runs_faster_than_the_model_has_no_negative_rows),
         cmocka_unit_test(what_was_begun_ends_as_what_is_opened),

@@ -107,6 +107,49 @@ static void llvm_mca_knows_chains(void **state)
     check_known_paths(false);
 }
 
+/* A loop of three cycles a turn whose additions wait for the port of loads, six cycles each. The sums are read late. */
+static void sums_of_loads_are_no_chain_of_their_loads(void **state)
+{
+    (void)state;
+    /* add rax,[rdi]; add rcx,[rsi]; add rdx,[rbx]; dec r8; jne */
+    static const uint8_t bytes[] = {0x48, 0x03, 0x07, 0x48, 0x03, 0x0e, 0x48,
+                                    0x03, 0x13, 0x49, 0xff, 0xc8, 0x75, 0xf2};
+    enum { TURNS = 40 };
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_timeline lines[TURNS * 5];
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
+    double dependency = 0, port = 0;
+    assert_int_equal(path.n, 5);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < 5; i++) {
+            int begun = 3 * turn, done = begun + (i < 3 ? 6 + i : 6);
+            int retired = begun + (i < 3 ? 7 + i : 9);
+            lines[turn * 5 + i] = (struct cs_schedule_timeline){begun, done - 1, done - 1, done, retired};
+            if (i < 3)
+                lines[turn * 5 + i].issued = done - 6;
+        }
+    cs_schedule_steps(&path, lines, TURNS, 6, steps);
+    for (size_t i = 0; i < path.n; i++) {
+        dependency += steps[i].dependency;
+        port += steps[i].port;
+    }
+    assert_true(sum_m(steps, path.n) > 2.9 && dependency < 0.01 && port > 1.5);
+}
+
+static void a_byte_register_is_merged_into_the_whole(void **state)
+{
+    (void)state;
+    static const uint8_t load[] = {0x8a, 0x07}, zero[] = {0x31, 0xc0}, whole[] = {0x8b, 0x07};
+    struct cs_isa_op op;
+    decode(load, sizeof load, &op); /* mov al,[rdi] */
+    assert_true((op.reads & 1) && (op.writes & 1));
+    decode(whole, sizeof whole, &op); /* mov eax,[rdi] */
+    assert_false(op.reads & 1);
+    decode(zero, sizeof zero, &op); /* xor eax,eax */
+    assert_false(op.reads & 1);
+}
+
 static void a_path_that_does_not_close_has_no_chain_through_its_end(void **state)
 {
     (void)state;
@@ -506,6 +549,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_generic_core_knows_chains),
         cmocka_unit_test(llvm_mca_knows_chains),
+        cmocka_unit_test(sums_of_loads_are_no_chain_of_their_loads),
+        cmocka_unit_test(a_byte_register_is_merged_into_the_whole),
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
         cmocka_unit_test(padding_does_not_cost_a_second_call),
