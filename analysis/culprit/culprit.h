@@ -16,7 +16,8 @@
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share
  *   rules_memory            rules of caches, TLBs and stores
- *   stalls                  facts of each stall, the scale, the classifications
+ *   stalls                  the scale, what few samples share, the classifications
+ *   stall_facts             facts of each stall from its surroundings on the path
  *   summary                 the sums of dcpi-1997 figure 4
  *   verdict                 whether the evidence carries a first cause
  *   visits                  how often blocks and edges ran
