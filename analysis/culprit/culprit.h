@@ -10,6 +10,7 @@
  *   cycle_account_internal  the steps, and what they share
  *   dynamic_paths           the most frequent paths, and M on them
  *   event_rates             counted events an execution, executions by counted instructions
+ *   footprints              lines and pages that bursts drew
  *   image_evidence          what a store tells of one image
  *   model                   every constant that manuals or measurement chose
  *   rules                   the table of rules, one a cause

@@ -22,6 +22,7 @@ void account_attribute_events(const struct accounting *x, int kind, double *to);
 int account_paths(struct accounting *x, struct cs_error *err);
 int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
 void account_stalls(struct accounting *x);
+void account_memory_facts(const struct accounting *x);
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s);
 void account_event_rates(const struct accounting *x, struct cs_culprit_stall *const *stalls);
 bool account_scale_by_instructions(struct cs_cycle_account *a, const struct cs_culprit_evidence *e);

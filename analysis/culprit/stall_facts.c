@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Facts of a stall from its surroundings on the dynamic path. */
 #include "analysis/culprit/cycle_account_internal.h"
+#include "analysis/culprit/footprints.h"
 #include "analysis/culprit/model.h"
 
 #include <math.h>
@@ -185,4 +186,70 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
     }
     struct trail trail = look_back(x, i, s);
     s->in_flight = in_flight(&trail);
+}
+
+/* Who touches a line first has its miss by what bursts saw. Where that is a store and a load of the same base follows,
+ * the store goes on and it is the load that waits. */
+static void take_line_of_store(const struct accounting *x, uint32_t i)
+{
+    const struct cs_cycle_account *a = x->a;
+    const struct cs_isa_op *load = &a->insns[i].op;
+    struct cs_culprit_memory *f = &x->memory[i];
+    uint32_t at = i;
+    for (unsigned n = 0; n < NEAR_INSNS && load->address_reads; n++) {
+        at = account_before(x, at);
+        if (at == CS_CFG_EXIT || at == i || a->insns[at].op.writes & load->address_reads)
+            return;
+        const struct cs_isa_op *p = &a->insns[at].op;
+        const struct cs_culprit_memory *store = &x->memory[at];
+        if (!(p->flags & CS_ISA_OP_STORE) || p->flags & CS_ISA_OP_LOAD ||
+            p->address_reads != load->address_reads || store->new_lines <= 2 * f->new_lines)
+            continue;
+        f->new_lines = store->new_lines;
+        f->far_lines = store->far_lines;
+        f->new_pages = store->new_pages;
+        f->far_pages = store->far_pages;
+        f->steady = store->steady;
+        f->footprint_bytes = store->footprint_bytes;
+        f->footprint_pages = store->footprint_pages;
+        f->footprint_least = store->footprint_least;
+        f->cold = store->cold;
+        f->cold_bytes = store->cold_bytes;
+        return;
+    }
+}
+
+static bool takes_pages(const struct cs_culprit_memory *f)
+{
+    return f->new_pages > CS_MODEL_RATE_NEGLIGIBLE && f->footprint_pages > 0;
+}
+
+/* What the TLBs hold is shared by all accesses of the procedure that come to new pages. */
+static void share_tlbs(const struct accounting *x)
+{
+    const struct cs_cycle_account *a = x->a;
+    struct culprit_pages of[CULPRIT_PAGES_TOGETHER];
+    size_t n = 0;
+    for (uint32_t i = 0; n < CULPRIT_PAGES_TOGETHER && i < a->cfg->n_insns; i++)
+        if (takes_pages(&x->memory[i]))
+            of[n++] = (struct culprit_pages){a->insns[i].op.offset, x->memory[i].footprint_pages};
+    double pages = n > 1 ? culprit_pages_together(x->e->footprints, of, n) : 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        if (takes_pages(&x->memory[i]))
+            x->memory[i].footprint_pages = fmax(x->memory[i].footprint_pages, pages);
+}
+
+void account_memory_facts(const struct accounting *x)
+{
+    const struct cs_cycle_account *a = x->a;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        if (a->insns[i].op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE)) {
+            struct cs_culprit_memory facts = cs_culprit_evidence_memory(x->e, a->insns[i].op.offset);
+            if (facts.seen)
+                x->memory[i] = facts;
+        }
+    share_tlbs(x);
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        if (a->insns[i].op.flags & CS_ISA_OP_LOAD && x->memory[i].seen)
+            take_line_of_store(x, i);
 }

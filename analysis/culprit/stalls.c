@@ -40,9 +40,11 @@ static void bound_scale(const struct accounting *x)
 {
     struct cs_cycle_account *a = x->a;
     const struct cs_edge_flow *flow = x->e->flow.input.flow;
-    double timed = flow && a->frequencies ? flow->executions_a_flow_ns * flow->user_ns : 0;
     a->scale_model = a->scale;
-    if (!(timed > 0 && isfinite(timed)) || flow->n_timed < CS_MODEL_TIMED_BURSTS)
+    if (!flow || !a->frequencies || flow->n_timed < CS_MODEL_TIMED_BURSTS)
+        return;
+    double timed = flow->executions_a_flow_ns * flow->user_ns;
+    if (!(timed > 0 && isfinite(timed)))
         return;
     a->scale_timed = timed;
     if (a->scale < timed * exp(CS_MODEL_VERDICT_SD * CS_MODEL_TIMED_SPREAD / sqrt(flow->n_timed)))
@@ -219,13 +221,7 @@ void account_stalls(struct accounting *x)
     struct cs_culprit_stall *all = next;
     if (!next)
         goto out;
-    for (uint32_t i = 0; i < n; i++) {
-        struct cs_culprit_memory facts = {.seen = false};
-        if (a->insns[i].op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
-            facts = cs_culprit_evidence_memory(x->e, a->insns[i].op.offset);
-        if (facts.seen)
-            x->memory[i] = facts;
-    }
+    account_memory_facts(x);
     for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
             account_stall_facts(x, i, stalls[i] = next++);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the culprit analysis takes out of a store that was written here row by row. */
+#include "analysis/culprit/footprints.h"
 #include "analysis/culprit/image_evidence.h"
 #include "tests/unit/test.h"
 #include "tests/unit/tree.h"
@@ -218,6 +219,38 @@ TEST(meetings_of_bursts_tell_how_many_lines_there_are)
     assert_true(at_least > 1000);
 }
 
+static void draw_page(struct cs_table *t, uint64_t offset, uint64_t page)
+{
+    const uint64_t row[CS_FOOTPRINT_N] = {
+        [CS_FOOTPRINT_OFFSET] = offset,
+        [CS_FOOTPRINT_LINE] = page * 64 + offset % 64,
+        [CS_FOOTPRINT_DRAWN] = 2,
+        [CS_FOOTPRINT_BURSTS] = 2,
+    };
+    assert_int_equal(cs_table_add(t, row), 0);
+}
+
+/* 10 and 20 access the same 50 pages, 30 another 70, 40 a single one of its own. */
+static void pages_that_two_accesses_share_count_once(void **state)
+{
+    (void)state;
+    struct cs_table *t = cs_table_open(&cs_schema_footprints);
+    for (uint64_t page = 0; page < 50; page++) {
+        draw_page(t, 10, page);
+        draw_page(t, 20, page);
+    }
+    for (uint64_t page = 100; page < 170; page++)
+        draw_page(t, 30, page);
+    draw_page(t, 40, 1000);
+    cs_table_sort(t);
+    const struct culprit_pages of[] = {{10, 50}, {20, 50}, {30, 70}, {40, 1}, {50, 5}};
+    assert_true(fabs(culprit_pages_together(t, of, 2) - 50) < 1e-6);
+    assert_true(fabs(culprit_pages_together(t, of, 4) - 121) < 1e-6);
+    assert_true(fabs(culprit_pages_together(t, of, 5) - 126) < 1e-6); /* of the last nothing was drawn */
+    assert_true(fabs(culprit_pages_together(NULL, of, 1) - 50) < 1e-6);
+    cs_table_close(t);
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
 
 int main(void)
@@ -235,6 +268,7 @@ int main(void)
         WITH_STORE(epochs_are_listed_newest_first),
         cmocka_unit_test(repeats_tell_how_many_lines_there_are),
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
+        cmocka_unit_test(pages_that_two_accesses_share_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
