@@ -2,6 +2,7 @@
 /* What the culprit analysis takes out of a store that was written here row by row. */
 #include "analysis/culprit/footprints.h"
 #include "analysis/culprit/image_evidence.h"
+#include "store/table/burst_schemas.h"
 #include "tests/unit/test.h"
 #include "tests/unit/tree.h"
 
