@@ -26,6 +26,8 @@ static const struct {
      "cyclescope record -p 1234 -t 10\n    a process that runs, for ten seconds\n"
      "cyclescope record --label thread -- ./program\n    threads apart: see prof --by thread\n"
      "cyclescope record --burst-rate 30 -- ./program\n    more evidence for calc\n"},
+    {"count", "record",
+     "cyclescope count -- ./program --its --options\n    how many instructions each function executes\n"},
     {"daemon", "record",
      "cyclescope daemon start --budget 0.5% -o /var/lib/profiles\n    the whole machine, for months\n"
      "cyclescope daemon status\n    what it does and what it costs\n"},

@@ -76,13 +76,12 @@ const struct command command_count = {
     "-- COMMAND [ARG...]",
     "count a command's instructions exactly, by function, without a PMU",
     "The command runs translated, so that it counts its own instructions. It takes about three times as "
-    "long. "
-    "Addresses aren't random in it. What the store gets are profiles of the events instructions and "
+    "long. Addresses aren't random in it. What the store gets are profiles of the events instructions and "
     "instruction-mix; prof, list and diff read them.\n"
     "\n"
     "Programs that make code as they run (JIT) can't be counted. With --seconds, a command that takes longer "
-    "is "
-    "killed, and nothing is kept. x86-64 only.",
+    "is killed, "
+    "and nothing is kept. x86-64 only.",
     options,
     run,
 };

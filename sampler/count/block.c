@@ -231,7 +231,7 @@ static void write_end(struct emitter *e, const struct cs_count_decoded *d, uint6
 void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at, uint32_t counter,
                         uint64_t lookup, struct cs_count_translation *out)
 {
-    static struct cs_count_decoded d[CS_COUNT_INSTRUCTIONS_MAX];
+    struct cs_count_decoded d[CS_COUNT_INSTRUCTIONS_MAX];
     struct emitter e = {.out = out, .at = at};
     ZydisDecoder decoder;
     unsigned count = 0;
@@ -280,7 +280,7 @@ void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at
 
 unsigned cs_count_lookup(uint8_t code[256], unsigned *trap, unsigned *syscall)
 {
-    static struct cs_count_translation whole;
+    struct cs_count_translation whole;
     struct emitter e = {.out = &whole};
     static const uint8_t find[] = {
         0x89, 0xc1,                                  /* mov ecx, eax */

@@ -14,44 +14,37 @@
 
 #define INSNS_MAX (CS_COUNT_BLOCKS_MAX * 16)
 #define PROBES_MAX 2048
-#define AHEAD_MAX 32 /* exits that are followed at once */
 
-/* Translations of one go lie side by side: they are written at once, before anything of them runs. */
-static struct {
-    uint64_t start;
-    size_t n;
-    uint8_t bytes[(AHEAD_MAX + 1) * (CS_COUNT_CODE_MAX + 16)];
-} fresh;
-
-static int put_fresh(const struct cs_count_space *s)
+static int put_fresh(struct cs_count_space *s)
 {
-    const size_t n = fresh.n;
-    fresh.n = 0;
-    return n ? cs_count_put(s, fresh.start, fresh.bytes, n) : 0;
+    const size_t n = s->fresh.n;
+    s->fresh.n = 0;
+    return n ? cs_count_put(s, s->fresh.start, s->fresh.bytes, n) : 0;
 }
 
-static int put_code(const struct cs_count_space *s, uint64_t addr, const void *bytes, size_t n)
+static int put_code(struct cs_count_space *s, uint64_t addr, const void *bytes, size_t n)
 {
-    if (fresh.n && addr - fresh.start >= fresh.n && addr - fresh.start + n <= sizeof fresh.bytes) {
-        const size_t at = (size_t)(addr - fresh.start);
-        memset(fresh.bytes + fresh.n, 0xcc, at - fresh.n);
-        memcpy(fresh.bytes + at, bytes, n);
-        fresh.n = at + n;
+    if (s->fresh.n && addr - s->fresh.start >= s->fresh.n &&
+        addr - s->fresh.start + n <= sizeof s->fresh.bytes) {
+        const size_t at = (size_t)(addr - s->fresh.start);
+        memset(s->fresh.bytes + s->fresh.n, 0xcc, at - s->fresh.n);
+        memcpy(s->fresh.bytes + at, bytes, n);
+        s->fresh.n = at + n;
         return 0;
     }
     int rc = put_fresh(s);
-    fresh.start = addr;
-    fresh.n = n;
-    memcpy(fresh.bytes, bytes, n);
+    s->fresh.start = addr;
+    s->fresh.n = n;
+    memcpy(s->fresh.bytes, bytes, n);
     return rc;
 }
 
 /* Into what is written later, or what was. */
-static int change_code(const struct cs_count_space *s, uint64_t addr, const void *bytes, size_t n)
+static int change_code(struct cs_count_space *s, uint64_t addr, const void *bytes, size_t n)
 {
-    if (addr - fresh.start >= fresh.n)
+    if (addr - s->fresh.start >= s->fresh.n)
         return cs_count_put(s, addr, bytes, n);
-    memcpy(fresh.bytes + (addr - fresh.start), bytes, n);
+    memcpy(s->fresh.bytes + (addr - s->fresh.start), bytes, n);
     return 0;
 }
 
@@ -167,7 +160,7 @@ static int remember(struct cs_count_space *s, const struct cs_count_translation 
 static uint32_t translate(struct cs_count_space *s, const struct cs_count_caller *caller, uint64_t pc,
                           struct cs_error *err)
 {
-    static struct cs_count_translation t;
+    struct cs_count_translation t;
     const uint8_t *bytes;
     const struct cs_count_mapping *mapping = mapping_of(s, caller, pc);
     if (mapping && !mapping->image) {
@@ -206,7 +199,7 @@ static uint32_t translate(struct cs_count_space *s, const struct cs_count_caller
 }
 
 /* From now on the jump goes there without us. */
-static int link_exit(const struct cs_count_space *s, const struct cs_count_known_exit *x, uint64_t code)
+static int link_exit(struct cs_count_space *s, const struct cs_count_known_exit *x, uint64_t code)
 {
     int64_t distance = (int64_t)(code - (x->link + 4));
     if (distance != (int32_t)distance) {
@@ -226,11 +219,11 @@ uint64_t cs_count_code_of(struct cs_count_space *s, const struct cs_count_caller
     if (known)
         return known->code;
     const size_t exits = s->n_exits;
-    fresh.n = 0;
+    s->fresh.n = 0;
     const uint32_t first = translate(s, caller, pc, err);
     if (first == UINT32_MAX)
         return 0;
-    for (size_t x = exits; x < s->n_exits && x < exits + AHEAD_MAX; x++) {
+    for (size_t x = exits; x < s->n_exits && x < exits + CS_COUNT_AHEAD_MAX; x++) {
         struct cs_error ignored = {0};
         known = find_block(s, s->exit[x].target);
         const uint32_t next = known ? 0 : translate(s, caller, s->exit[x].target, &ignored);

@@ -13,7 +13,8 @@
 #include <sys/types.h>
 
 #define CS_COUNT_BLOCKS_MAX (1U << 18)
-#define CS_COUNT_SLOTS 256U /* threads at a time */
+#define CS_COUNT_SLOTS 256U   /* threads at a time */
+#define CS_COUNT_AHEAD_MAX 32 /* exits that are translated with a block */
 #define CS_COUNT_BUCKETS (4 * CS_COUNT_BLOCKS_MAX)
 
 struct cs_count_block {
@@ -57,6 +58,12 @@ struct cs_count_space {
     struct cs_count_mapping *mapping;
     size_t n_mappings;
     bool mappings_known;
+    struct
+    { /* translations of one go lie side by side: they are written at once, before anything of them runs */
+        uint64_t start;
+        size_t n;
+        uint8_t bytes[(CS_COUNT_AHEAD_MAX + 1) * (CS_COUNT_CODE_MAX + 16)];
+    } fresh;
     uint64_t stretch_at; /* of the program's code, as it was read */
     size_t n_stretch;
     uint8_t stretch[16384];
