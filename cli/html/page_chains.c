@@ -103,6 +103,15 @@ static void rows_with_calls(json_t *page, const struct cs_calls *calls, const st
     json_object_set_new(page, "with_chains", json_integer((json_int_t)calls->total));
 }
 
+int page_calls(json_t *page, const char *member, struct cs_calls *calls, struct cs_error *err)
+{
+    if (cs_contexts_fold(calls->tree, NODES_MAX) < 0)
+        return cs_fail(err, ENOMEM, "out of memory for call contexts");
+    cs_contexts_sum(calls->tree);
+    json_object_set_new(page, member, calls->total ? chains_json(calls) : json_null());
+    return 0;
+}
+
 int page_chains(json_t *page, const char *member, struct cs_store *store, const struct profile_rows *rows,
                 unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err)
 {
@@ -112,11 +121,7 @@ int page_chains(json_t *page, const char *member, struct cs_store *store, const 
         return rc;
     if (rows && calls.total)
         rows_with_calls(page, &calls, rows, event);
-    if (cs_contexts_fold(calls.tree, NODES_MAX) < 0)
-        rc = cs_fail(err, ENOMEM, "out of memory for call contexts");
-    cs_contexts_sum(calls.tree);
-    if (rc == 0)
-        json_object_set_new(page, member, calls.total ? chains_json(&calls) : json_null());
+    rc = page_calls(page, member, &calls, err);
     cs_calls_close(&calls);
     return rc;
 }

@@ -91,15 +91,14 @@ int page_waits(json_t *page, struct cs_store *store, const struct cs_calls_wante
 {
     struct cs_wait_groups w;
     struct cs_error none = {0};
-    struct cs_calls_wanted of = *wanted;
-    int rc = cs_wait_groups_open(&w, store, &of, &none);
+    int rc = cs_wait_groups_open(&w, store, wanted, &none);
     if (rc == -ENOENT)
         return json_object_set_new(page, "waits", json_null());
     if (rc < 0)
         return cs_fail(err, -rc, "%s", none.text);
     json_object_set_new(page, "waits", waits_json(&w));
     advise_waits(page, &w);
+    rc = page_calls(page, "chains_waits", &w.waits, err);
     cs_wait_groups_close(&w);
-    of.event = CS_WAITS_EVENT;
-    return page_chains(page, "chains_waits", store, NULL, 0, &of, err);
+    return rc;
 }
