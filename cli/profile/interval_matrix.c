@@ -6,6 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
 #include "image/code.h"
+#include "image/shared_code.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
 #include "store/catalog.h"
@@ -84,7 +85,7 @@ static int gather(struct gathering *g, const struct cs_store_profile_ref *ref)
         cs_image_close(g->code);
         g->code = NULL;
         snprintf(g->image, sizeof g->image, "%s", ref->image->id);
-        int rc = cs_image_open(ref->image, g->store, &g->code, g->err);
+        int rc = cs_image_open_shared(ref->image, g->store, &g->code, g->err);
         if (rc < 0)
             return rc;
     }
