@@ -14,7 +14,9 @@
 #include <string.h>
 
 #define VERSION 4         /* changes with the layout and with what procedures.c makes */
-#define PROCEDURES_MIN 64 /* smaller images are read as quickly */
+/* An image with fewer in a smaller file is read as quickly. */
+#define PROCEDURES_MIN 64
+#define IMAGE_BYTES_MIN (256u << 10)
 #define KEY_MAX 256
 #define BYTES_MAX ((uint64_t)256 << 20)
 
@@ -250,8 +252,8 @@ void procedure_cache_write(const struct procedures *p, const struct elf_file *im
     char key[KEY_MAX];
     struct cs_cache folder;
     struct writing w = {.p = p, .image = image, .debug = debug};
-    if (p->n < PROCEDURES_MIN || p->n > UINT32_MAX / 2 || !spans_little(p, &w.head.base) ||
-        !key_of(image, debug, key))
+    if ((p->n < PROCEDURES_MIN && image->size < IMAGE_BYTES_MIN) || p->n > UINT32_MAX / 2 ||
+        !spans_little(p, &w.head.base) || !key_of(image, debug, key))
         return;
     w.head.n_ranges = p->ranges.n;
     w.head.n_procedures = (uint32_t)p->n;
