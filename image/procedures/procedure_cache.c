@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 4         /* changes with the layout and with what procedures.c makes */
+#define VERSION 4 /* changes with the layout and with what procedures.c makes */
 /* An image with fewer in a smaller file is read as quickly. */
 #define PROCEDURES_MIN 64
 #define IMAGE_BYTES_MIN (256u << 10)
