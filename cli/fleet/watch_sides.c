@@ -42,12 +42,12 @@ static void take_host(const struct watch_series *s, const struct watch_switch *w
     neighbours(s, w->host, w->epoch, &old_clean, &next);
     for (uint32_t e = w->epoch; e-- > 0 && n[0] < most[0] && (n[0] < WATCH_BEFORE_MIN || e >= old_clean);)
         if (total[e] > 0) {
-            run_of[e] = block ? (uint8_t)(n[0] / block) : NO_RUN;
+            run_of[e] = (uint8_t)(block ? n[0] / block : NO_RUN);
             n[0]++;
         }
     for (uint32_t e = w->clean; e < next && n[1] < most[1]; e++)
         if (total[e] > 0) {
-            run_of[e] = block ? (uint8_t)(SIDE_RUNS_MAX + n[1] / block) : NO_RUN;
+            run_of[e] = (uint8_t)(block ? SIDE_RUNS_MAX + n[1] / block : NO_RUN);
             n[1]++;
         }
 }

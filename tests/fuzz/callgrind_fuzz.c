@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a file of callgrind: counts in order and each a number, or refused in a sentence.
- * Sources: analysis/validation/callgrind.c store/base/error.c */
+ * Sources: analysis/validation/callgrind.c store/base/error.c store/base/text.c */
 #include "analysis/validation/callgrind.h"
 
 #include <assert.h>
