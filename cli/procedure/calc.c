@@ -122,7 +122,10 @@ static int run(const struct parsed *args)
         output_set(out, "scale_fitted", json_boolean(s.account->scale_fitted));
         output_set(out, "summary", summary_json(&s.account->summary));
         output_set(out, "blocks", blocks_json(s.account));
-        output_set(out, "instructions", listing_json(s.account, s.code));
+        uint32_t left_out;
+        output_set(out, "instructions",
+                   listing_json(s.account, s.code, option_given(args, "all"), &left_out));
+        output_set(out, "instructions_left_out", json_integer(left_out));
     }
     calc_subject_close(&s);
     return output_close(out);

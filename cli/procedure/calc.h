@@ -79,6 +79,8 @@ double cause_saves(const struct worst_cause *worst, const struct cs_machine *mac
 void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
                    bool source, bool all);
 json_t *blocks_json(const struct cs_cycle_account *account);
-json_t *listing_json(const struct cs_cycle_account *account, struct cs_image_code *code);
+/* Of a large function only what ran or has samples, unless `all`; `left_out`: how many others. */
+json_t *listing_json(const struct cs_cycle_account *account, struct cs_image_code *code, bool all,
+                     uint32_t *left_out);
 
 #endif

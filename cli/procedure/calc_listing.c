@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUBBLE_MIN 0.5 /* cycles */
+#define BUBBLE_MIN 0.5     /* cycles */
+#define JSON_ALL_MAX 50000 /* instructions; a function of a million would take 5 GB */
 
 struct source {
     char path[1024];
@@ -211,11 +212,18 @@ json_t *blocks_json(const struct cs_cycle_account *a)
     return list;
 }
 
-json_t *listing_json(const struct cs_cycle_account *a, struct cs_image_code *code)
+json_t *listing_json(const struct cs_cycle_account *a, struct cs_image_code *code, bool all,
+                     uint32_t *left_out)
 {
     json_t *list = json_array();
+    all |= a->cfg->n_insns <= JSON_ALL_MAX;
+    *left_out = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         const struct cs_cycle_account_insn *insn = &a->insns[i];
+        if (!all && !insn->samples && !(insn->attributed > 0) && !(insn->visits > 0)) {
+            ++*left_out;
+            continue;
+        }
         char text[128], offset[24];
         instruction_text(code, insn->op.offset, text, sizeof text);
         snprintf(offset, sizeof offset, "0x%" PRIx64, insn->op.offset);
