@@ -130,8 +130,10 @@ int gate_counted_open(struct gate_counted *c, const struct gate *gate, struct cs
             rc = runs_add(&c->functions, c->store[side], NULL, "instructions", BY_PROCEDURE, err);
         if (c->known && rc == 0)
             rc = runs_add(&c->mix, c->store[side], NULL, "instruction-mix", BY_PROCEDURE, err);
-        if (rc == -ENOENT) /* counting failed in it */
-            c->known = (rc = 0) != 0;
+        if (rc == -ENOENT) { /* counting failed in it */
+            c->known = false;
+            rc = 0;
+        }
     }
     c->known &= rc == 0 && enough(&c->functions) && c->mix.n_runs == c->functions.n_runs;
     if (c->known && (runs_join_renamed(&c->functions) < 0 || runs_join_renamed(&c->mix) < 0))

@@ -13,7 +13,7 @@
 #define SYSTEM_CALL_NS 100.0
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
-#define LAYOUT_MAX 0.15 /* what is more is a loss, whoever placed code and data */
+#define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
 static double seconds_a_pair(const struct gate_evidence *e)

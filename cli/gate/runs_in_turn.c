@@ -17,7 +17,6 @@
 
 #define BLOCKS_MIN 2
 #define BLOCKS_MAX 1000
-#define RECORD_WORDS 16
 #define LOG "record.log"
 #define SUMMARY "record.json"
 #define WARM_UP "warm-up.store"
@@ -42,6 +41,32 @@ static _Noreturn void become(char **argv, const char *log, bool output)
     _exit(127);
 }
 
+/* Our own program with `ours` and the command behind them. Its status by waitpid(). */
+static int run_self(const char *const *ours, size_t n, char **command, const char *log, bool output,
+                    int *status, struct cs_error *err)
+{
+    size_t words = 0;
+    while (command[words])
+        words++;
+    const char **argv = calloc(n + words + 1, sizeof *argv);
+    if (!argv)
+        return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
+    memcpy(argv, ours, n * sizeof *argv);
+    memcpy(argv + n, command, words * sizeof *argv);
+    pid_t pid = fork();
+    if (pid == 0)
+        become((char **)argv, log, output);
+    int code = errno;
+    free(argv);
+    if (pid < 0)
+        return cs_fail(err, code, "no process for a run: %s", strerror(code));
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+        ;
+    if (interrupt_number())
+        return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
+    return 0;
+}
+
 /* What the recording says of its command. */
 static int check_summary(const char *path, const char *log, const char *command, struct cs_error *err)
 {
@@ -60,38 +85,19 @@ static int check_summary(const char *path, const char *log, const char *command,
 static int record_run(const struct gate_turns *t, char **command, const char *store, struct cs_error *err)
 {
     char log[PATH_MAX], summary[PATH_MAX];
-    size_t words = 0, n = 0;
-    int status = 0;
+    int status;
     snprintf(log, sizeof log, "%s/" LOG, t->folder);
     snprintf(summary, sizeof summary, "%s/" SUMMARY, t->folder);
-    while (command[words])
-        words++;
-    const char **argv = calloc(RECORD_WORDS + words + 1, sizeof *argv);
-    if (!argv)
-        return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
-    const char *const ours[] = {"cyclescope", "record", "--no-bursts", "--waits", "--calibrate",
-                                "--store",    store,    "--json-to",   summary};
-    for (; n < sizeof ours / sizeof ours[0]; n++)
-        argv[n] = ours[n];
-    if (t->frequency) {
-        argv[n++] = "--frequency";
-        argv[n++] = t->frequency;
+    const char *ours[] = {"cyclescope", "record",    "--no-bursts", "--waits",     "--calibrate", "--store",
+                          store,        "--json-to", summary,       "--frequency", t->frequency,  "--"};
+    size_t n = sizeof ours / sizeof ours[0];
+    if (!t->frequency) {
+        ours[n - 3] = "--";
+        n -= 2;
     }
-    argv[n++] = "--";
-    memcpy(argv + n, command, words * sizeof *argv);
     (void)unlink(summary);
-    pid_t pid = fork();
-    if (pid == 0)
-        become((char **)argv, log, t->output);
-    int code = errno;
-    free(argv);
-    if (pid < 0)
-        return cs_fail(err, code, "no process for a run: %s", strerror(code));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (interrupt_number())
-        return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
-    return check_summary(summary, log, command[0], err);
+    const int rc = run_self(ours, n, command, log, t->output, &status, err);
+    return rc < 0 ? rc : check_summary(summary, log, command[0], err);
 }
 
 /* Why counting failed, by its log's first line. */
@@ -117,34 +123,16 @@ static int count_run(const struct gate_turns *t, unsigned side, char *reason, si
                      struct cs_error *err)
 {
     char **const command = side ? t->head : t->base;
-    char log[PATH_MAX], limit[32];
-    static char store[PATH_MAX];
-    size_t words = 0;
-    int status = 0;
+    char log[PATH_MAX], limit[32], store[PATH_MAX];
+    int status;
     gate_counted_store(t->store[side], store);
     snprintf(log, sizeof log, "%s/" COUNT_LOG, t->folder);
     snprintf(limit, sizeof limit, "%.3f", fmax(t->seconds / SHARE_OF_A_COUNT, COUNT_SECONDS_MIN));
-    while (command[words])
-        words++;
     const char *const ours[] = {"cyclescope", "count", "--store", store, "--seconds", limit, "--"};
-    const size_t n = sizeof ours / sizeof ours[0];
-    const char **argv = calloc(n + words + 1, sizeof *argv);
-    if (!argv)
-        return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
-    memcpy(argv, ours, sizeof ours);
-    memcpy(argv + n, command, words * sizeof *argv);
     (void)unlink(log);
-    pid_t pid = fork();
-    if (pid == 0)
-        become((char **)argv, log, false);
-    int code = errno;
-    free(argv);
-    if (pid < 0)
-        return cs_fail(err, code, "no process for a run: %s", strerror(code));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (interrupt_number())
-        return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
+    const int rc = run_self(ours, sizeof ours / sizeof ours[0], command, log, false, &status, err);
+    if (rc < 0)
+        return rc;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     read_reason(log, reason, size);

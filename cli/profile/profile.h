@@ -104,7 +104,7 @@ int profile_points(const struct profile_image *image, int event,
                    void (*visit)(unsigned event, const char *label, uint64_t offset, uint64_t samples,
                                  void *arg),
                    void *arg, struct cs_error *err);
-/* The instruction that a sample of an event is charged to where lines are told (cs_image_charged). */
+/* The instruction that a sample of an event is charged to in reports of lines (cs_image_charged). */
 uint64_t profile_charged(const struct profile *profile, unsigned event, struct cs_image_code *code,
                          uint64_t offset);
 /* The samples of one event of an image as one table, NULL when it has none. The caller closes it. */
