@@ -136,9 +136,10 @@ n = {r["process"].split()[0]: sum(r["samples"].values()) for r in json.load(open
 assert 0.5 < n["alpha"] / sum(n.values()) < 0.93 and n["beta"] > 0, n' >said 2>&1
 kind renamed-thread said
 
-# ---- other code at the same address: two methods of half a second each, two libraries by turns ----
+# ---- other code at the same address: two methods of two seconds each (the samples of the drain of the change are divided by
+# time, however unevenly other work lets the program run), two libraries by turns ----
 for way in map dump; do
-    record $way.store sh -c 'echo $$ >pid; exec "$@"' - "$BUILD/tests/programs/replaced_code" $way 500 && between "$(share $way.store first)" 25 75 &&
+    record $way.store sh -c 'echo $$ >pid; exec "$@"' - "$BUILD/tests/programs/replaced_code" $way 2000 && between "$(share $way.store first)" 25 75 &&
         between "$(share $way.store second)" 25 75
     kind jit-replaced-$way said
     rm -f "/tmp/perf-$(cat pid).map"
@@ -146,7 +147,7 @@ done
 echo 'void work(long n) { for (volatile long i = 0; i < n; i++); }' >a.c
 sed 's/i < n/i < n - 1/' a.c >b.c
 gcc -O1 -g -shared -fPIC -o liba.so a.c && gcc -O1 -g -shared -fPIC -o libb.so b.c &&
-    record l.store "$BUILD/tests/programs/replaced_code" libraries 250 ./liba.so ./libb.so &&
+    record l.store "$BUILD/tests/programs/replaced_code" libraries 1000 ./liba.so ./libb.so &&
     "$CYCLESCOPE" prof --store l.store --by image --json | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
