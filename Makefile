@@ -15,7 +15,9 @@ LIBDIR   ?= lib
 PLUGIN_DIR ?= lib/cyclescope
 CC       ?= gcc
 CLANG    ?= clang
-BPF_ARCH ?= x86
+MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+# As the macros of libbpf name it.
+BPF_ARCH ?= $(patsubst riscv64,riscv,$(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE))))
 BPF_SYSTEM ?= /usr/include/$(shell gcc -print-multiarch 2>/dev/null || $(CLANG) -print-target-triple | sed 's/-[a-z]*-linux/-linux/')
 PKG_CONFIG ?= pkg-config
 BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)

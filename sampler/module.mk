@@ -10,7 +10,7 @@ sampler.cflags += -DCS_TIMERS_LIBRARY='"$(BUILD)/signals/timers/timers.so"'
 
 # The burst runner is a program without libc; burst/runner_image.c carries it along, and moves it to an address of its own.
 # It is x86-64 code through and through; elsewhere burst/runner_image.c carries nothing and bursts say so.
-ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
+ifeq ($(MACHINE),x86_64)
 # Else GCC makes a call of memset out of memset's own loop; clang doesn't with -ffreestanding, and has no such option.
 NO_PATTERNS   := $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
 BURST_RUNNER  := $(BUILD)/sampler/burst/runner/runner

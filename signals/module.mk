@@ -97,7 +97,7 @@ $(SIGNALS_CLANG_PLUGIN): signals/plugin/clang_plugin.cc signals/plugin/point.c s
 # Preloaded where perf_event_open is out of reach; sampler/timers/ carries it in the program. It links nothing, so
 # AArch64's atomics can't be calls of libgcc.
 TIMERS_LIBRARY := $(BUILD)/signals/timers/timers.so
-TIMERS_CFLAGS  := $(if $(filter aarch64-%,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)
+TIMERS_CFLAGS  := $(if $(filter aarch64,$(MACHINE)),-mno-outline-atomics)
 $(TIMERS_LIBRARY): signals/timers/timers.c signals/timers/timer_segment.h signals/timers/stack_frames.h signals/timers/filters.h
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -I. -std=gnu11 $(WARN) -O2 -fPIC -fno-plt -fno-stack-protector -U_FORTIFY_SOURCE -fvisibility=hidden $(TIMERS_CFLAGS) -shared -nostdlib -Wl,-z,nodelete \
@@ -144,7 +144,7 @@ $(SIGNALS_ITT): $(ITT_SOURCES) signals/itt/itt.h signals/itt/exports.map signals
 # So does the library for programs with XRay sleds. What its sleds call may touch no vector register.
 SIGNALS_XRAY := $(BUILD)/libcyclescope-xray.so.1
 XRAY_SOURCES := $(wildcard signals/xray/*.c) signals/reader/reader_locate.c
-ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
+ifeq ($(MACHINE),x86_64)
 PROGRAMS += $(SIGNALS_XRAY)
 INSTALLED  += $(SIGNALS_XRAY):$(LIBDIR)/libcyclescope-xray.so.1
 endif
