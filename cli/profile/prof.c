@@ -255,7 +255,7 @@ static const char *each(const struct profile_event *e, char *to, size_t size)
     char text[2][48];
     double mean = e->samples ? (double)e->period_sum / (double)e->samples : 0;
     *to = '\0';
-    if (profile_is_observed(e))
+    if (profile_is_observed(e) || profile_is_counted(e))
         return to;
     if (mean > 0 && strcmp(e->unit, "ns") == 0)
         snprintf(to, size, ", one each %s ms, %s s in all", figures(mean / 1e6, 3, text[0]),
@@ -380,7 +380,8 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
         output_next(out, args, next, "prof", NULL, "      (by function)");
         next = "     ";
     } else if (r && by == BY_PROCEDURE) {
-        output_next(out, args, next, "calc", typed_name(rows, r, name, sizeof name), "");
+        output_next(out, args, next, profile_is_counted(&p->events[p->main_event]) ? "list" : "calc",
+                    typed_name(rows, r, name, sizeof name), "");
         next = "     ";
     }
     if (*p->recordings.before)

@@ -164,9 +164,17 @@ bool profile_is_observed(const struct profile_event *e)
     return strcmp(e->name, "observed-cycles") == 0;
 }
 
+bool profile_is_counted(const struct profile_event *e)
+{
+    return e->samples && e->samples == e->period_sum && strcmp(e->unit, "ns");
+}
+
 const char *profile_unit(const struct profile_event *e)
 {
-    return profile_is_observed(e) ? "TSC cycles" : e->samples == 1 ? "sample" : "samples";
+    return profile_is_observed(e)  ? "TSC cycles"
+           : profile_is_counted(e) ? "counted"
+           : e->samples == 1       ? "sample"
+                                   : "samples";
 }
 
 bool profile_is_inner(const char *event)

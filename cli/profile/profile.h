@@ -121,7 +121,9 @@ struct cs_image_code *profile_code(const struct profile *profile, const struct p
 int profile_event_index(const struct profile *profile, const char *name);
 /* The observer's profile counts cycles, not samples. */
 bool profile_is_observed(const struct profile_event *event);
-/* "samples", "TSC cycles" */
+/* Each event of it, not one of many: cyclescope count's. */
+bool profile_is_counted(const struct profile_event *event);
+/* "samples", "TSC cycles", "counted" */
 const char *profile_unit(const struct profile_event *event);
 /* Events that other reports need and a table of samples doesn't: where bursts began. */
 bool profile_is_inner(const char *event);
