@@ -13,6 +13,7 @@
  *   words            a command in one text, as words
  *   results          files of benchmark tools
  *   results_format   their formats
+ *   results_criterion  ... Criterion's folder
  *   report           the answer as text and JSON
  *   report_markdown  ... as Markdown, and as annotations
  *   report_sarif     ... as SARIF

@@ -24,7 +24,11 @@ struct result_times {
     size_t n, capacity;
 };
 
-/* hyperfine's and pytest-benchmark's JSON, Google Benchmark's (--benchmark_out_format=json), and Go's `go test -bench` text. 0, or
+/* One run's time, or why the file is refused. */
+int results_add(struct result_times *results, const char *name, double seconds, const char *path,
+                struct cs_error *err);
+int results_read_criterion(struct result_times *results, const char *folder, struct cs_error *err);
+/* hyperfine's and pytest-benchmark's JSON, Google Benchmark's (--benchmark_out_format=json), Go's `go test -bench` text, and Criterion's folder. 0, or
  * negative errno with its sentence. */
 int results_open(struct result_times *results, const char *path, struct cs_error *err);
 void results_close(struct result_times *results);

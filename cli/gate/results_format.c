@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* Every time counts, or the file is refused: half of a benchmark is another one. */
-static int add(struct result_times *r, const char *name, double seconds, const char *path,
-               struct cs_error *err)
+int results_add(struct result_times *r, const char *name, double seconds, const char *path,
+                struct cs_error *err)
 {
     if (!name || !*name)
         return cs_fail(err, EINVAL, "%s: a benchmark has no name", path);
@@ -35,7 +35,8 @@ static int add_list(struct result_times *r, const char *name, const json_t *time
     int rc = 0;
     json_array_foreach(times, i, time)
     {
-        if ((rc = add(r, name, json_is_number(time) ? json_number_value(time) : (double)NAN, path, err)) < 0)
+        if ((rc = results_add(r, name, json_is_number(time) ? json_number_value(time) : (double)NAN, path,
+                              err)) < 0)
             break;
     }
     return rc;
@@ -90,8 +91,8 @@ static int read_benchmark(struct result_times *r, const json_t *one, const char 
     const char *of = json_string_value(json_object_get(one, "run_name"));
     const json_t *time = json_object_get(one, "cpu_time");
     const double unit = unit_of(json_string_value(json_object_get(one, "time_unit")));
-    return add(r, of ? of : name, json_is_number(time) ? json_number_value(time) * unit : (double)NAN, path,
-               err);
+    return results_add(r, of ? of : name, json_is_number(time) ? json_number_value(time) * unit : (double)NAN,
+                       path, err);
 }
 
 static int read_benchmarks(struct result_times *r, const json_t *list, const char *path, struct cs_error *err)
@@ -121,7 +122,7 @@ static int read_go(struct result_times *r, const char *path, struct cs_error *er
         if (!times || !value || !unit || strcmp(unit, "ns/op") != 0)
             continue;
         const double ns = strtod(value, &end);
-        rc = add(r, name, *end ? (double)NAN : ns * 1e-9, path, err);
+        rc = results_add(r, name, *end ? (double)NAN : ns * 1e-9, path, err);
     }
     return rc;
 }
@@ -158,7 +159,10 @@ static int read_text(struct result_times *r, const char *path, struct cs_error *
 int results_open(struct result_times *r, const char *path, struct cs_error *err)
 {
     json_error_t at;
+    struct stat st;
     *r = (struct result_times){0};
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return results_read_criterion(r, path, err);
     int rc = read_text(r, path, err);
     if (rc < 0)
         return rc;
@@ -174,10 +178,10 @@ int results_open(struct result_times *r, const char *path, struct cs_error *err)
         else if (json_is_array(benchmarks))
             rc = read_benchmarks(r, benchmarks, path, err);
         else
-            rc = cs_fail(
-                err, EINVAL,
-                "%s is of none of the known tools: hyperfine, pytest-benchmark, Google Benchmark, go test",
-                path);
+            rc = cs_fail(err, EINVAL,
+                         "%s is of none of the known tools: hyperfine, pytest-benchmark, Google Benchmark, "
+                         "Criterion, go test",
+                         path);
     } else {
         rc = read_go(r, path, err);
     }

@@ -145,6 +145,17 @@ for name, mean in (("g1.json", 100.0), ("g2.json", 130.0)):
     json.dump({"context": {}, "benchmarks": runs + [{"name": "BM_mean", "run_name": "BM", "run_type": "aggregate", "cpu_time": 9999.0, "time_unit": "us"}]}, open(name, "w"))
 for name, mean in (("go1", 1000.0), ("go2", 1300.0)):
     open(name, "w").write("goos: linux\n" + "".join(f"BenchmarkParse-8 \t 100\t {t:.1f} ns/op\t 0 B/op\n" for t in times(mean, 10)) + "PASS\n")
+def criterion(folder, mean, **other): # two benchmarks, each sample of another number of iterations, and an older run beside them
+    import os
+    for name, ns in (("parse/small", mean), ("parse/large", 5000.0)):
+        for run, value in (("new", ns), ("base", 9e9)):
+            os.makedirs(f"{folder}/{name}/{run}")
+            iters = [10.0 * (i + 1) for i in range(10)]
+            json.dump({"sampling_mode": "Linear", "iters": iters, "times": [n * t for n, t in zip(iters, times(value, 10))], **other}, open(f"{folder}/{name}/{run}/sample.json", "w"))
+            json.dump({"group_id": "parse", "full_id": name}, open(f"{folder}/{name}/{run}/benchmark.json", "w"))
+criterion("c1", 1000.0)
+criterion("c2", 1300.0)
+criterion("c3", 1000.0, iters=[1.0])
 # Hostile: names for a shell, a terminal, XML, a table; depth; numbers.
 name = "a|b`c\u001b[31m<&>\"'\ufffe\n::error::x"
 json.dump({"results": [{"command": name, "times": times(1.0)}]}, open("n1.json", "w"))
@@ -176,6 +187,11 @@ for pair in "p1.json p2.json" "g1.json g2.json" "go1 go2"; do
     [ $code = 1 ] || fail "$pair: exit $code: $(cat said err)"
     python3 -c 'import json; c, = json.load(open("said"))["checks"]; assert 28 < c["change_percent"] < 32, c' || fail "$pair: $(cat said)"
 done
+gate --results c1 c2 --json
+[ $code = 1 ] || fail "criterion: exit $code: $(cat said err)"
+python3 -c 'import json; c = {c["check"]: c["change_percent"] for c in json.load(open("said"))["checks"]}; assert 28 < c["parse/small"] < 32 and abs(c["parse/large"]) < 2, c' || fail "criterion: $(cat said)"
+refused "don't belong together" --results c1 c3
+refused "no new/sample.json" --results c1 c2/parse/small/new
 gate --results n1.json n2.json --junit n.xml --sarif n.sarif --markdown n.md --annotations
 [ $code = 1 ] || fail "names: exit $code: $(cat said err)"
 grep -q $'\x1b' said err n.xml n.sarif n.md && fail "an escape got through"
