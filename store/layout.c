@@ -35,7 +35,7 @@ void cs_store_profile_file_name(const char *event, const char *label, const char
         at = put_escaped(stpcpy(at, "@"), label);
     size_t n = (size_t)(at - whole);
     if (n <= WHOLE_MAX)
-        snprintf(name, CS_PROFILE_NAME_MAX, "%s" CS_PROFILE_SUFFIX, whole);
+        snprintf(name, CS_PROFILE_NAME_MAX, "%.*s" CS_PROFILE_SUFFIX, WHOLE_MAX, whole);
     else
         snprintf(name, CS_PROFILE_NAME_MAX, "%.*s~%016llx" CS_PROFILE_SUFFIX, WHOLE_MAX - 17, whole,
                  (unsigned long long)XXH64(whole, n, 0));

@@ -2,11 +2,9 @@
 # counts. An architecture is some lines here, a case in tests/vm/machine, and one in scripts/cross-sysroot.
 VM_ARCHES := arm64 riscv64
 arm64.triplet   := aarch64-linux-gnu
-arm64.bpf       := arm64
 arm64.cc         = $(arm64.triplet)-gcc --sysroot=$(arm64.root)
 arm64.packages  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
 riscv64.triplet  := riscv64-linux-gnu
-riscv64.bpf      := riscv
 # Not GCC: liburcu refuses those before 13.3, whose atomic operations on this architecture are wrong.
 riscv64.cc        = $(CLANG) --target=$(riscv64.triplet) --sysroot=$(riscv64.root) --gcc-toolchain=/usr
 riscv64.packages := gcc-riscv64-linux-gnu libc6-dev-riscv64-cross clang qemu-system-misc cpio
@@ -22,7 +20,7 @@ cross-$(1): # everything for that architecture (build/$(1)/cyclescope)
 	@scripts/deps $$($(1).packages)
 	@scripts/cross-sysroot $(1) $$($(1).sysroot)
 	+@PKG_CONFIG_LIBDIR=$$($(1).root)/usr/lib/$$($(1).triplet)/pkgconfig:$$($(1).root)/usr/share/pkgconfig \
-	  PKG_CONFIG_SYSROOT_DIR=$$($(1).root) $$(MAKE) --no-print-directory CS_DEPS_DONE=1 BUILD=$(BUILD)/$(1) BPF_ARCH=$$($(1).bpf) \
+	  PKG_CONFIG_SYSROOT_DIR=$$($(1).root) $$(MAKE) --no-print-directory CS_DEPS_DONE=1 BUILD=$(BUILD)/$(1) \
 	  BPF_SYSTEM=$$($(1).root)/usr/include/$$($(1).triplet) CC="$$($(1).cc)" \
 	  AR=$$($(1).triplet)-ar all vm-programs vm-unit kernel-programs
 # Where the packages can't be had it is a skip that says what to install; with CS_NO_SKIP=1 (continuous integration) a failure.
