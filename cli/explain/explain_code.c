@@ -2,6 +2,7 @@
 /* The claim is calc's sentence with the function's share before it; bounds are those of calc's tables. */
 #include "cli/explain/explain.h"
 #include "cli/profile/annotate.h"
+#include "cli/profile/hottest_line.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,12 +129,19 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
     find_gain(e, s, a, share);
 }
 
-/* Where no cause is named, the line that has most samples: where to look, not why. */
+/* Where no cause is named, the line that has most samples: where to look, not why. In inlined code it is the innermost
+ * function's, because the call's line says nothing; a line of the function itself where no source is at hand. */
 static void find_hottest(struct explanation *e, const struct calc_subject *s)
 {
+    struct hottest_line hottest;
     struct annotation annotation;
     struct cs_error ignored = {0};
     uint64_t most = 0;
+    if (hottest_line_of(&s->profile, s->row, &hottest)) {
+        e->line = hottest.line;
+        snprintf(e->file, sizeof e->file, "%s", hottest.file);
+        return;
+    }
     if (annotate_procedure(&s->profile, s->row, s->code, NULL, &annotation, &ignored) < 0)
         return;
     const unsigned event = s->profile.main_event;

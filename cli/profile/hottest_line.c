@@ -76,9 +76,7 @@ static struct cs_image_code *open_code(const struct profile *profile, const stru
                : NULL;
 }
 
-/* The hottest line of a row's procedure. */
-static bool look_at_row(const struct profile *profile, const struct profile_row *row,
-                        struct hottest_line *out)
+bool hottest_line_of(const struct profile *profile, const struct profile_row *row, struct hottest_line *out)
 {
     struct cs_image_code *code = row->name ? open_code(profile, row->image) : NULL;
     struct tally *t = code ? calloc(1, sizeof *t) : NULL;
@@ -97,6 +95,7 @@ static bool look_at_row(const struct profile *profile, const struct profile_row 
         if (!most || t->line[i].samples > most->samples)
             most = &t->line[i];
     if ((found = most != NULL)) {
+        out->how = HOTTEST_OWN;
         out->row = row;
         out->line = most->line;
         out->samples = most->samples;
@@ -245,12 +244,10 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
     *out = (struct hottest_line){.how = HOTTEST_NOWHERE};
     if (rows->n == 0 || !rows->row[0].samples[profile->main_event])
         return;
-    if (look_at_row(profile, &rows->row[0], out))
-        out->how = HOTTEST_OWN;
-    else if (look_at_callers(profile, rows, out))
+    if (!hottest_line_of(profile, &rows->row[0], out) && look_at_callers(profile, rows, out))
         out->how = HOTTEST_CALLER;
     for (size_t i = 1; out->how == HOTTEST_NOWHERE && i < rows->n && i < ROWS_TRIED; i++)
-        if (rows->row[i].samples[profile->main_event] && look_at_row(profile, &rows->row[i], out))
+        if (rows->row[i].samples[profile->main_event] && hottest_line_of(profile, &rows->row[i], out))
             out->how = HOTTEST_LATER;
     /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
     struct chain_line chains;

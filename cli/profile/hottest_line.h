@@ -30,6 +30,9 @@ struct hottest_line {
  * image (which call chains don't keep to) chains aren't asked. */
 void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
                        struct hottest_line *out);
+/* The line with most samples of a row's procedure: in inlined code it is the inlined function's own line. False: no
+ * line has source at hand. */
+bool hottest_line_of(const struct profile *profile, const struct profile_row *row, struct hottest_line *out);
 /* In words; `top` is the row with most samples. Empty for HOTTEST_NOWHERE. */
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
                            size_t capacity);
