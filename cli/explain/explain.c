@@ -5,6 +5,7 @@
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/command/time_range.h"
+#include "cli/profile/hottest_line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,14 +66,15 @@ static void note_absence(struct output *out, const struct calc_subject *s)
                 figures(ran, 3, text[0]), figures((double)elapsed_ms / 1000, 3, text[1]));
 }
 
-static void note_others(struct output *out, const struct parsed *args, const struct calc_subject *s)
+static void note_others(struct output *out, const struct parsed *args, const struct explanation *e,
+                        const struct calc_subject *s)
 {
     char told[600] = "", name[1024];
     const struct profile_row *top = s->rows.n ? &s->rows.row[0] : NULL;
     if (operand(args, 0)) {
         if (about_wait(NULL, args, NULL, told, sizeof told))
             output_note(out, "First: %s.", told);
-    } else if (top && s->row && top != s->row) {
+    } else if (e->about != EXPLAIN_CALL && top && s->row && top != s->row) {
         output_note(out, "%.200s has more samples, but its instructions can't be explained.",
                     top->name ? cs_image_short_name(top->name, name, sizeof name) : "Code without a name");
     }
@@ -82,10 +84,10 @@ static int print(const struct parsed *args, struct explanation *e, const struct 
 {
     struct output *out = output_open(args);
     explanation_print(out, args, e);
-    if (s && s->account) {
-        note_others(out, args, s);
+    if (s && s->rows.n && e->about != EXPLAIN_WAIT)
+        note_others(out, args, e, s);
+    if (s && s->evidence)
         note_absence(out, s);
-    }
     explanation_fini(e);
     return output_close(out);
 }
@@ -102,7 +104,13 @@ static int run(const struct parsed *args)
     if (!name && about_wait(&e, args, NULL, NULL, 0))
         return print(args, &e, NULL);
     int rc = calc_subject_open(&s, args, &err);
-    if (rc == 0)
+    struct hottest_line own;
+    const bool foreign = name && s.row && !hottest_line_of(&s.profile, s.row, &own);
+    const bool call =
+        s.opened && s.rows.n && (!name || foreign) && explain_call(&e, args, &s, name ? s.row : NULL);
+    if (call)
+        rc = 0;
+    else if (rc == 0)
         explain_code(&e, args, &s);
     const bool waits = rc && name && about_wait(&e, args, name, NULL, 0);
     if (rc && !waits && s.opened && !name)
@@ -125,8 +133,10 @@ const struct command command_explain = {
     "line with the lines around it. Then come the causes that are ruled out, what to try, and the expected "
     "gain. The last command shows after the change whether it helped.\n"
     "\n"
-    "Without FUNCTION, explain takes the hottest one. If the recording has waits, and threads waited longer "
-    "than they ran, the document is about the wait.\n"
+    "Without FUNCTION, explain takes the hottest one. If what one function calls in libraries and in the "
+    "kernel "
+    "costs more, the document is about these calls. If the recording has waits, and threads waited longer "
+    "than they ran, it is about the wait.\n"
     "\n"
     "If the evidence doesn't suffice for a claim, explain makes none, and says what to record. --json prints "
     "the same document for programs.",

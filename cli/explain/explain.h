@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One document about the hottest function, or about the wait that comes before it: a claim and all that speaks for it.
+/* One document about the hottest function, about calls that cost more, or about the wait that comes before both. It has
+ * a claim and all that speaks for it.
  *
  * Files of this module:
- *   explain         the subcommand explain: which of the two it is about
+ *   explain         the subcommand explain: which of these it is about
  *   explain_code    from calc's answer
+ *   explain_call    from what the program's own lines call
+ *   called          time in libraries and in the kernel, by the line that caused it
  *   explain_wait    from the first row of waits
  *   explain_parts   what both have: evidence, source, the command that verifies a change
  *   explain_output  the document as text and as JSON
@@ -24,7 +27,7 @@
 #define EXPLAIN_EVIDENCE_MAX 16
 #define EXPLAIN_CONTEXT 3 /* lines of source before the line and after it */
 
-enum explain_about { EXPLAIN_NOTHING, EXPLAIN_CODE, EXPLAIN_WAIT };
+enum explain_about { EXPLAIN_NOTHING, EXPLAIN_CODE, EXPLAIN_CALL, EXPLAIN_WAIT };
 
 struct explain_evidence {
     const char *what;        /* "share of samples" */
@@ -77,6 +80,10 @@ char *explain_store_word(const struct parsed *args);
 
 /* Of an opened subject. */
 void explain_code(struct explanation *e, const struct parsed *args, const struct calc_subject *subject);
+/* Of the calls that cost more than any function of the program itself, or of those that lead to `through`, whose code isn't
+ * the program's own. False: there are none, and nothing was changed. */
+bool explain_call(struct explanation *e, const struct parsed *args, const struct calc_subject *subject,
+                  const struct profile_row *through);
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);

@@ -94,9 +94,13 @@ static void put_gain(struct output *out, const struct explanation *e)
     const struct explain_gain *f = &e->of_function, *p = &e->of_program;
     if (isfinite(f->likely))
         output_line(out,
-                    "Expected gain: %.0f %% of the function's time (%.0f to %.0f), %.0f %% of the program's "
-                    "CPU time (%.0f to %.0f).",
+                    "Expected gain, of this cause only: %.0f %% of the function's time (%.0f to %.0f), %.0f "
+                    "%% of the "
+                    "program's CPU time (%.0f to %.0f). Less work gains more.",
                     f->likely, f->low, f->high, p->likely, p->low, p->high);
+    else if (isfinite(p->high) && e->about == EXPLAIN_CALL)
+        output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
+                    p->high);
     else if (isfinite(p->high))
         output_line(out, "Expected gain: between %.0f and %.0f %% of all threads' time.", p->low, p->high);
     output_set(out, "gain", json_pack("{s:o, s:o}", "function", gain_json(f), "program", gain_json(p)));
@@ -113,8 +117,10 @@ static json_t *place_json(const struct explanation *e)
 
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e)
 {
-    static const char *const names[] = {
-        [EXPLAIN_NOTHING] = "nothing", [EXPLAIN_CODE] = "code", [EXPLAIN_WAIT] = "wait"};
+    static const char *const names[] = {[EXPLAIN_NOTHING] = "nothing",
+                                        [EXPLAIN_CODE] = "code",
+                                        [EXPLAIN_CALL] = "call",
+                                        [EXPLAIN_WAIT] = "wait"};
     output_line(out, "%s.", *e->claim ? e->claim : e->missing);
     output_line(out, "%s", "");
     if (e->n_evidence)
@@ -128,6 +134,8 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
         output_line(out, "After the change: %s", e->verify);
     if (e->about == EXPLAIN_WAIT)
         output_next(out, args, "next:", "waits", NULL, " --critical-path      (what it would save)");
+    else if (e->about == EXPLAIN_CALL)
+        output_next(out, args, "next:", "callees", e->function, "      (all that it calls)");
     else if (*e->function)
         output_next(out, args, "next:", "calc", e->function, "      (instruction by instruction)");
     output_set(out, "version", json_integer(EXPLAIN_VERSION));

@@ -78,6 +78,12 @@ int calc_subject_open(struct calc_subject *s, const struct parsed *args, struct 
                        "the recording has no code of %s: let its runtime write a jitdump file (node "
                        "--perf-prof), and record without --no-keep-code",
                        image->path);
+    if (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE)
+        return cs_fail(
+            err, 95,
+            "%.200s is code of the kernel, whose instructions can't be read here: \"cyclescope callers\" "
+            "shows what in the program leads to it",
+            s->row->name);
     if (cs_image_isa(s->code) == CS_ISA_NONE)
         return cs_fail(err, 95, "%s is no x86-64, AArch64 or RISC-V code: only that can be explained so far",
                        image->path);

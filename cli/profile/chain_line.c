@@ -57,12 +57,12 @@ struct blame {
 };
 
 static struct cs_image_code *open_code(const struct cs_catalog *catalog, struct cs_store *store,
-                                       const char *id)
+                                       const char *id, bool kernel)
 {
     struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
     const struct cs_store_image *image = *id ? cs_catalog_image(catalog, id) : NULL;
-    if (image && image->kind != CS_IMAGE_KERNEL)
+    if (image && (kernel || image->kind != CS_IMAGE_KERNEL))
         (void)cs_image_open_shared(image, store, &code, &ignored);
     return code;
 }
@@ -133,7 +133,7 @@ static uint32_t line_at(void *arg, struct cs_image_code *code, uint64_t offset)
 
 /* Image after image: debug information is read once. */
 bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
-                       const struct cs_contexts *tree, bool precise, uint32_t *of_node,
+                       const struct cs_contexts *tree, bool precise, bool kernel, uint32_t *of_node,
                        uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset), void *arg)
 {
     uint32_t n = cs_contexts_count(tree), open = 0;
@@ -149,7 +149,7 @@ bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
         const struct frame_place *at = &places[i];
         if (!i || at->image != open) {
             cs_image_close(code);
-            code = open_code(catalog, store, cs_contexts_image_id(tree, open = at->image));
+            code = open_code(catalog, store, cs_contexts_image_id(tree, open = at->image), kernel);
         }
         if (i && at->image == at[-1].image && at->offset == at[-1].offset && at->charged == at[-1].charged)
             of_node[at->node] = of_node[at[-1].node];
@@ -194,7 +194,7 @@ bool chain_line_find(const struct profile *profile, const char *label, struct ch
     const struct blamed *most =
         b.lines && b.of_node && cs_store_catalog(profile->store, &catalog, &ignored) == 0 &&
                 chain_line_places(catalog, profile->store, tree, profile->events[profile->main_event].precise,
-                                  b.of_node, line_at, &b)
+                                  false, b.of_node, line_at, &b)
             ? most_blamed(&b)
             : NULL;
     if (most && (double)most->samples > 0) {

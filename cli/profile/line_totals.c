@@ -80,7 +80,8 @@ static int add_totals(const struct profile *profile, const struct cs_calls_wante
     const bool precise = profile->events[profile->main_event].precise;
     bool placed = above && line;
     if (placed && file && (rc = cs_store_catalog(profile->store, &catalog, err)) == 0)
-        placed = chain_line_places(catalog, profile->store, tree, precise, line, line_in_file, &of_file);
+        placed =
+            chain_line_places(catalog, profile->store, tree, precise, false, line, line_in_file, &of_file);
     else if (placed && !file)
         lines_of_procedure(a, tree, precise, line);
     if (!placed)

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One walk over the tree of contexts, parents first: each node takes from its parent what it doesn't say itself. */
+#include "cli/explain/called.h"
+#include "analysis/contexts/calls.h"
+#include "cli/profile/chain_line.h"
+#include "store/base/array.h"
+#include "store/base/order.h"
+#include "store/catalog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 16
+#define LINES_MAX 2048u
+#define CALLS_MAX 4096u
+#define NAMES_MAX 1024u
+#define NONE UINT32_MAX
+
+struct place { /* what one address of an image is */
+    uint32_t line,
+        outer;       /* of own code: the inlined function's line, and the line outside of that; else NONE */
+    uint32_t callee; /* of own code: what it calls there; of other code: its name; NONE: not known */
+    uint64_t start;  /* of the procedure */
+    bool kernel, stated; /* stated: what entered the kernel is known by `kind` */
+    enum called_kind kind;
+};
+
+struct state {    /* of a node */
+    uint32_t own; /* the innermost node with own code; 0: none */
+    uint32_t callee;
+    bool direct; /* the kernel was entered from own code */
+    bool kernel, stated, through;
+    enum called_kind kind;
+};
+
+struct procedure_samples {
+    uint32_t image;
+    uint64_t start, samples;
+};
+
+struct finding {
+    struct called *c;
+    const struct cs_contexts *tree;
+    CS_ARRAY(struct place) places;
+    CS_ARRAY(struct procedure_samples) own;
+};
+
+static uint32_t line_number(struct called *c, const struct cs_image_frame *frame)
+{
+    struct called_line line = {.line = frame->line};
+    uint32_t i = 0;
+    cs_image_short_name(frame->function, line.function, sizeof line.function);
+    while (i < c->n_lines && (c->lines[i].line != line.line || strcmp(c->lines[i].file, frame->file) != 0 ||
+                              strcmp(c->lines[i].function, line.function) != 0))
+        i++;
+    if (i < c->n_lines)
+        return i;
+    if (i == LINES_MAX || !(line.file = strdup(frame->file)))
+        return NONE;
+    c->lines[c->n_lines++] = line;
+    return i;
+}
+
+/* As a program calls it: "malloc" of "__libc_malloc", "strlen" of "strlen@plt", "pthread_sigmask" of a version of it. */
+static uint32_t name_number(struct called *c, const char *name)
+{
+    char brief[256];
+    uint32_t i = 0;
+    cs_image_short_name(name, brief, sizeof brief);
+    brief[strncmp(brief, "operator", 8) == 0 ? strlen(brief) : strcspn(brief, "@")] = 0;
+    brief[sizeof *c->names - 1] = 0;
+    while (i < c->n_names && strcmp(c->names[i], brief) != 0)
+        i++;
+    if (i == NAMES_MAX)
+        return NONE;
+    if (i == c->n_names)
+        memcpy(c->names[c->n_names++], brief, sizeof *c->names);
+    return i;
+}
+
+/* The import that the call around `offset` goes to: programs know it by that name, and not by that of the variant
+ * that runs on this CPU. */
+static uint32_t callee_at(struct called *c, struct cs_image_code *code, uint64_t offset)
+{
+    static const unsigned lengths[] = {5, 4};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const uint64_t start = offset + 1 - lengths[i];
+        struct cs_isa_insn insn;
+        size_t n = 0;
+        const uint8_t *bytes = cs_image_bytes_at(code, start, &n, NULL);
+        if (bytes && cs_isa_decode_flow(cs_image_isa(code), bytes, n, start, &insn) == lengths[i] &&
+            insn.flow == CS_ISA_FLOW_CALL && insn.target) {
+            const char *import = cs_image_import_at(code, insn.target);
+            return import ? name_number(c, import) : NONE;
+        }
+    }
+    return NONE;
+}
+
+/* How the kernel was entered, where its function's name says it. x86-64, AArch64, RISC-V. */
+static bool entry_kind(const char *name, enum called_kind *kind)
+{
+    static const struct {
+        const char *part;
+        enum called_kind kind;
+    } table[] = {
+        {"page_fault", CALLED_PAGE_FAULT},  {"translation_fault", CALLED_PAGE_FAULT},
+        {"mem_abort", CALLED_PAGE_FAULT},   {"SYSCALL", CALLED_SYSTEM_CALL},
+        {"syscall", CALLED_SYSTEM_CALL},    {"el0_svc", CALLED_SYSTEM_CALL},
+        {"trap_ecall", CALLED_SYSTEM_CALL}, {"sysvec", CALLED_INTERRUPT},
+        {"interrupt", CALLED_INTERRUPT},    {"irq", CALLED_INTERRUPT},
+        {"exc_nmi", CALLED_INTERRUPT},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strstr(name, table[i].part)) {
+            *kind = table[i].kind;
+            return true;
+        }
+    return false;
+}
+
+static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
+{
+    struct finding *f = arg;
+    struct cs_image_frame frames[FRAMES_MAX], own;
+    const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
+    struct place place = {.line = NONE, .outer = NONE, .callee = NONE, .start = p ? p->start : 0};
+    if (chain_line_frame(code, offset, &own)) {
+        const unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
+        unsigned i = 0;
+        while (i < n && (frames[i].line != own.line || strcmp(frames[i].file, own.file) != 0))
+            i++;
+        if (!*own.function && p)
+            own.function = p->name;
+        place.line = line_number(f->c, &own);
+        if (i + 1 < n && frames[i + 1].line && *frames[i + 1].file)
+            place.outer = line_number(f->c, &frames[i + 1]);
+        place.callee = callee_at(f->c, code, offset);
+    } else if (p) {
+        place.callee = name_number(f->c, p->name);
+        place.stated = entry_kind(p->name, &place.kind);
+    }
+    struct place *kept = cs_array_add(&f->places);
+    if (!kept)
+        return 0;
+    *kept = place;
+    return (uint32_t)f->places.n;
+}
+
+static void add_own(struct finding *f, uint32_t image, uint64_t start, uint64_t samples)
+{
+    size_t i = 0;
+    while (i < f->own.n && (f->own.at[i].image != image || f->own.at[i].start != start))
+        i++;
+    if (i < f->own.n) {
+        f->own.at[i].samples += samples;
+        return;
+    }
+    struct procedure_samples *own = cs_array_add(&f->own);
+    if (own)
+        *own = (struct procedure_samples){image, start, samples};
+}
+
+static void add_call(struct called *c, const struct called_call *call)
+{
+    uint32_t i = 0;
+    while (i < c->n_calls && (c->calls[i].line != call->line || c->calls[i].caller != call->caller ||
+                              c->calls[i].callee != call->callee || c->calls[i].kind != call->kind))
+        i++;
+    if (i == CALLS_MAX)
+        return;
+    if (i == c->n_calls) {
+        c->calls[c->n_calls] = *call;
+        c->n_calls++;
+        return;
+    }
+    c->calls[i].samples += call->samples;
+    c->calls[i].in_system_calls += call->in_system_calls;
+    c->calls[i].in_faults += call->in_faults;
+}
+
+static void take_samples(struct finding *f, const uint32_t *of_node, const struct state *states,
+                         uint32_t node)
+{
+    const struct state *s = &states[node];
+    const uint64_t n = cs_contexts_at(f->tree, node)->self;
+    const struct place *own = &f->places.at[of_node[s->own] - 1];
+    const struct cs_context *at = cs_contexts_at(f->tree, s->own);
+    if (s->own == node) {
+        add_own(f, at->image, own->start, n);
+        return;
+    }
+    if (own->line == NONE || (s->kernel && (!s->stated || s->kind == CALLED_INTERRUPT)))
+        return;
+    struct called_call call = {.line = own->line, .caller = own->outer, .samples = n};
+    const uint32_t outside = states[at->parent].own;
+    if (call.caller == NONE && outside)
+        call.caller = f->places.at[of_node[outside] - 1].line;
+    call.kind = s->direct ? s->kind : CALLED_LIBRARY;
+    call.callee = s->direct ? NONE : own->callee != NONE ? own->callee : s->callee;
+    call.in_system_calls = s->kernel && s->kind == CALLED_SYSTEM_CALL ? n : 0;
+    call.in_faults = s->kernel && s->kind == CALLED_PAGE_FAULT ? n : 0;
+    add_call(f->c, &call);
+}
+
+static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kernel, struct state *states,
+                 const struct profile_row *through)
+{
+    for (uint32_t i = 1; i < cs_contexts_count(f->tree); i++) {
+        const struct cs_context *c = cs_contexts_at(f->tree, i);
+        const struct place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
+        struct state s = states[c->parent];
+        if (p && p->line != NONE) {
+            s = (struct state){.own = i, .callee = NONE};
+        } else {
+            s.direct = s.direct || (is_kernel[c->image] && s.own == c->parent);
+            s.kernel = s.kernel || is_kernel[c->image];
+            if (s.callee == NONE && p)
+                s.callee = p->callee;
+            if (s.kernel && !s.stated && p && p->stated) {
+                s.stated = true;
+                s.kind = p->kind;
+            }
+        }
+        s.through =
+            s.through || (p && through && p->start == through->start &&
+                          strcmp(cs_contexts_image_id(f->tree, c->image), through->image->image.id) == 0);
+        states[i] = s;
+        if (c->self && s.own && (!through || s.through))
+            take_samples(f, of_node, states, i);
+    }
+}
+
+CS_ORDER(by_samples, struct called_call, cs_order(b->samples, a->samples), cs_order(a->line, b->line))
+
+static void finish(struct finding *f, const struct cs_catalog *catalog, const uint32_t *of_node)
+{
+    struct called *c = f->c;
+    for (size_t i = 0; i < f->own.n; i++)
+        c->own = (double)f->own.at[i].samples > c->own ? (double)f->own.at[i].samples : c->own;
+    cs_sort(c->calls, c->n_calls, by_samples);
+    for (uint32_t i = 1; c->n_calls && i < cs_contexts_count(f->tree); i++)
+        if (of_node[i] && f->places.at[of_node[i] - 1].line == c->calls[0].line) {
+            const struct cs_store_image *image =
+                cs_catalog_image(catalog, cs_contexts_image_id(f->tree, cs_contexts_at(f->tree, i)->image));
+            snprintf(c->path, sizeof c->path, "%s", image ? image->path : "");
+            break;
+        }
+}
+
+static void read_tree(struct finding *f, const struct profile *profile, const struct cs_catalog *catalog,
+                      const struct profile_row *through)
+{
+    const struct cs_contexts *tree = f->tree;
+    const uint32_t n = cs_contexts_count(tree), images = cs_contexts_images(tree);
+    uint32_t *of_node = calloc(n + 1, sizeof *of_node);
+    struct state *states = calloc(n + 1, sizeof *states);
+    bool *is_kernel = calloc(images + 1, sizeof *is_kernel);
+    for (uint32_t i = 0; is_kernel && i < images; i++) {
+        const char *id = cs_contexts_image_id(tree, i);
+        const struct cs_store_image *image = *id ? cs_catalog_image(catalog, id) : NULL;
+        is_kernel[i] = image && (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE);
+    }
+    if (of_node && states && is_kernel &&
+        chain_line_places(catalog, profile->store, tree, profile->events[profile->main_event].precise, true,
+                          of_node, place_at, f)) {
+        states[0].callee = NONE;
+        walk(f, of_node, is_kernel, states, through);
+        finish(f, catalog, of_node);
+    }
+    free(of_node);
+    free(states);
+    free(is_kernel);
+}
+
+bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through)
+{
+    const struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name};
+    const struct cs_catalog *catalog;
+    struct cs_contexts *tree = NULL;
+    struct cs_error ignored = {0};
+    *c = (struct called){0};
+    if (profile->one_image || cs_store_catalog(profile->store, &catalog, &ignored) < 0 ||
+        cs_calls_contexts(profile->store, &wanted, &tree, &ignored) < 0 || !tree)
+        return false;
+    c->lines = calloc(LINES_MAX, sizeof *c->lines);
+    c->calls = calloc(CALLS_MAX, sizeof *c->calls);
+    c->names = calloc(NAMES_MAX, sizeof *c->names);
+    struct finding f = {.c = c, .tree = tree};
+    if (c->lines && c->calls && c->names) {
+        c->total = (double)cs_contexts_sum(tree);
+        read_tree(&f, profile, catalog, through);
+    }
+    cs_array_free(&f.places);
+    cs_array_free(&f.own);
+    cs_contexts_close(tree);
+    return c->n_calls > 0 && c->total > 0;
+}
+
+void called_close(struct called *c)
+{
+    for (uint32_t i = 0; i < c->n_lines; i++)
+        free(c->lines[i].file);
+    free(c->lines);
+    free(c->calls);
+    free(c->names);
+}
+
+bool called_same_function(const struct called *c, uint32_t a, uint32_t b)
+{
+    return strcmp(c->lines[a].function, c->lines[b].function) == 0 &&
+           strcmp(c->lines[a].file, c->lines[b].file) == 0;
+}
+
+double called_from_function(const struct called *c, uint32_t line)
+{
+    double samples = 0;
+    for (uint32_t i = 0; i < c->n_calls; i++)
+        samples += called_same_function(c, c->calls[i].line, line) ? (double)c->calls[i].samples : 0;
+    return samples;
+}
+
+double called_from_line(const struct called *c, uint32_t line)
+{
+    double samples = 0;
+    for (uint32_t i = 0; i < c->n_calls; i++)
+        samples += c->calls[i].line == line ? (double)c->calls[i].samples : 0;
+    return samples;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time that the program's own lines cause in code that its author can't change: libraries and the kernel.
+ *
+ *     struct called c;
+ *     if (called_find(&c, profile, NULL)) ... c.calls[0], c.lines[c.calls[0].line] ...
+ *     called_close(&c);     in any case
+ *
+ * A sample belongs to the innermost frame of its chain whose source is at hand (chain_line.h). It is a call's if that
+ * frame isn't its own place. Time of interrupts is left out: they come
+ * whatever runs. */
+#ifndef CS_CLI_EXPLAIN_CALLED_H
+#define CS_CLI_EXPLAIN_CALLED_H
+
+#include "cli/profile/profile.h"
+
+struct called_line {
+    char *file;
+    unsigned line;
+    char function[256]; /* innermost inlined one */
+};
+
+enum called_kind { CALLED_LIBRARY, CALLED_SYSTEM_CALL, CALLED_PAGE_FAULT, CALLED_INTERRUPT };
+
+struct called_call { /* from one line, of one thing */
+    uint32_t line;   /* a number of `lines` */
+    uint32_t caller; /* the line outside of it, UINT32_MAX: none */
+    uint32_t callee; /* a number of `names` */
+    enum called_kind kind;
+    uint64_t samples, in_system_calls, in_faults;
+};
+
+struct called {
+    struct called_line *lines;
+    struct called_call *calls; /* most samples first */
+    char (*names)[128];
+    uint32_t n_lines, n_calls, n_names;
+    double total, own; /* samples with a chain; of them in the own function that has most itself */
+    char path[4096];   /* of the image of the first call's line */
+};
+
+/* `through`: only of chains with that function's frames; NULL: all. False: nothing is known. */
+bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through);
+void called_close(struct called *c);
+
+/* Samples of the calls from the function of `line`, from it or from its line alone. */
+double called_from_function(const struct called *c, uint32_t line);
+double called_from_line(const struct called *c, uint32_t line);
+bool called_same_function(const struct called *c, uint32_t a, uint32_t b);
+
+#endif
