@@ -18,14 +18,15 @@
 #define DIFFERING_MAX_PERCENT 0.5 /* what the length of a path or the environment changes */
 #define TIMES_ITS_RANGE 3.0
 #define GUILTY_PERCENT 0.05
+#define MOST 0.5 /* of a function's growth in time: then the instructions are the cause */
 
-void gate_counted_store(const char *store, char work[PATH_MAX])
+void gate_beside(const char *store, const char *suffix, char path[PATH_MAX])
 {
-    static const char suffix[] = ".store";
+    static const char own[] = ".store";
     size_t n = strlen(store);
-    if (n >= sizeof suffix - 1 && strcmp(store + n - (sizeof suffix - 1), suffix) == 0)
-        n -= sizeof suffix - 1;
-    snprintf(work, PATH_MAX, "%.*s.work.store", (int)n, store);
+    if (n >= sizeof own - 1 && strcmp(store + n - (sizeof own - 1), own) == 0)
+        n -= sizeof own - 1;
+    snprintf(path, PATH_MAX, "%.*s%s", (int)n, store, suffix);
 }
 
 /* Mean and range of a row's values in the runs of a side. */
@@ -95,15 +96,32 @@ static bool same_arguments(const struct gate_counted *c)
     return same;
 }
 
+static bool row_differs(const struct gate_counted *c, const struct run_row *row)
+{
+    const struct run_row *mix = same_row(&c->mix, row);
+    return !mix || differs(&c->functions, row->samples) || differs(&c->mix, mix->samples);
+}
+
+bool gate_counted_differs(const struct gate_counted *c, const struct gate_guilty *guilty)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < c->functions.n_rows; i++) {
+        char *name = gate_readable(c->functions.row[i].name);
+        found = name && strcmp(name, guilty->function) == 0 && row_differs(c, &c->functions.row[i]);
+        free(name);
+    }
+    return found;
+}
+
 static void compare_work(struct gate_counted *c)
 {
     double all = 0, differing = 0;
     for (size_t i = 0; i < c->functions.n_rows; i++) {
-        const struct run_row *row = &c->functions.row[i], *mix = same_row(&c->mix, row);
+        const struct run_row *row = &c->functions.row[i];
         const double most = fmax(spread_of(&c->functions, row->samples, 0).mean,
                                  spread_of(&c->functions, row->samples, 1).mean);
         all += most;
-        if (!mix || differs(&c->functions, row->samples) || differs(&c->mix, mix->samples))
+        if (row_differs(c, row))
             differing += most;
     }
     c->differing_percent = all > 0 ? 100 * differing / all : 100;
@@ -122,8 +140,8 @@ int gate_counted_open(struct gate_counted *c, const struct gate *gate, struct cs
 {
     int rc = 0;
     *c = (struct gate_counted){.known = true};
-    gate_counted_store(gate->base, c->store[0]);
-    gate_counted_store(gate->head, c->store[1]);
+    gate_beside(gate->base, GATE_COUNTED_STORE, c->store[0]);
+    gate_beside(gate->head, GATE_COUNTED_STORE, c->store[1]);
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
         c->known &= access(c->store[side], F_OK) == 0;
         if (c->known)
@@ -183,12 +201,18 @@ int gate_counted_judge(struct gate *gate, const struct gate_counted *c, struct g
     return 0;
 }
 
-static bool has(const struct gate *gate, const char *function)
+static struct gate_guilty *find(struct gate *gate, const char *function)
 {
     for (size_t i = 0; i < gate->n_guilty; i++)
         if (strcmp(gate->guilty[i].function, function) == 0)
-            return true;
-    return false;
+            return &gate->guilty[i];
+    return NULL;
+}
+
+static void set_cause(struct gate_guilty *g, double base, double head)
+{
+    snprintf(g->cause, sizeof g->cause, "%s", GATE_COUNTED);
+    snprintf(g->cause_text, sizeof g->cause_text, "%.4g instructions a run, %.4g before", head, base);
 }
 
 /* The line of each that executes most more. */
@@ -239,18 +263,22 @@ int gate_guilty_counted(struct gate *gate, const struct gate_counted *c, struct 
         if (!(100 * (head - base) / all > GUILTY_PERCENT) || !differs(&c->functions, row->samples))
             continue;
         char *name = gate_readable(row->name);
-        const struct gate_guilty one = {.function = name,
-                                        .image = row->image,
-                                        .kind = GATE_COUNTED,
-                                        .base = (double)NAN,
-                                        .head = (double)NAN,
-                                        .share = 100 * (head - base) / all,
-                                        .ratio = head / base};
+        struct gate_guilty one = {.function = name,
+                                  .image = row->image,
+                                  .kind = GATE_COUNTED,
+                                  .base = (double)NAN,
+                                  .head = (double)NAN,
+                                  .share = 100 * (head - base) / all,
+                                  .ratio = head / base};
+        struct gate_guilty *has = name ? find(gate, name) : NULL;
+        set_cause(&one, base, head);
         if (!name)
             rc = -ENOMEM;
-        else if (!has(gate, name)) {
+        else if (!has) {
             rc = gate_guilty_keep(gate, &one);
             any = true;
+        } else if (strcmp(has->kind, "function") == 0 && one.ratio - 1 > MOST * (has->ratio - 1)) {
+            set_cause(has, base, head);
         }
         free(name);
     }

@@ -19,11 +19,15 @@ struct gate_counted {
     double differing_percent; /* of the instructions, those in functions of which that isn't so */
 };
 
+#define GATE_COUNTED_STORE ".work.store"
+
 /* "base.store" -> "base.work.store". */
-void gate_counted_store(const char *store, char work[PATH_MAX]);
+void gate_beside(const char *store, const char *suffix, char path[PATH_MAX]);
 /* Not known where there are no such stores; only a damaged one is an error. Closed in both cases. */
 int gate_counted_open(struct gate_counted *counted, const struct gate *gate, struct cs_error *err);
 void gate_counted_close(struct gate_counted *counted);
+/* Did a function run other instructions, or not as often? */
+bool gate_counted_differs(const struct gate_counted *counted, const struct gate_guilty *guilty);
 /* The verdict on work, by counts that are as good as equal from run to run. */
 int gate_counted_judge(struct gate *gate, const struct gate_counted *counted, struct gate_check *work);
 /* Functions that execute more. */

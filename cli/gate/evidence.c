@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/evidence.h"
 
+#include "cli/gate/timed.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +25,29 @@ double gate_mean(const struct gate_run *run, size_t n, unsigned side)
             of++;
         }
     return of > 0 ? sum / of : (double)NAN;
+}
+
+double gate_waited_in(const struct gate_evidence *e, size_t run)
+{
+    double sum = 0;
+    for (size_t i = 0; i < e->waits.n; i++)
+        if (!e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
+            sum += e->waits.at[i].by_run.at[run].ns;
+    return sum;
+}
+
+double gate_whole(const struct gate_evidence *e)
+{
+    const size_t n = e->functions.n_runs;
+    const double elapsed = gate_mean(e->count[GATE_ELAPSED], n, 0), cpu = gate_mean(e->count[GATE_CPU], n, 0);
+    double waited = 0, runs = 0;
+    for (size_t r = 0; e->waited && r < n; r++)
+        if (e->functions.run[r].set == 0) {
+            waited += gate_waited_in(e, r);
+            runs++;
+        }
+    const double own = runs > 0 ? cpu + waited / runs : 0;
+    return own > 0 && own < elapsed ? own : elapsed;
 }
 
 /* NAN: wasn't counted. */
@@ -101,6 +126,8 @@ int gate_evidence_open(struct gate_evidence *e, const char *const store[2], stru
                 rc = read_run(e, open, r, err);
         cs_store_close(open);
     }
+    if (rc == 0)
+        rc = gate_timed_read(store, &e->timed, &e->n_timed, err);
     if (rc < 0)
         return rc;
     sampled_cpu(e);
@@ -115,6 +142,7 @@ void gate_evidence_close(struct gate_evidence *e)
 {
     for (unsigned k = 0; k < GATE_COUNTS; k++)
         free(e->count[k]);
+    free(e->timed);
     free(e->comparison.change);
     runs_fini(&e->functions);
     cs_wait_changes_fini(&e->waits);

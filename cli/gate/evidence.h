@@ -23,12 +23,18 @@ struct gate_evidence {
     struct gate_run *count[GATE_COUNTS]; /* by run, as functions.run; a value that wasn't counted is NAN */
     struct cs_wait_changes waits;        /* by run too, where `waited` */
     bool waited;                         /* all runs recorded their waits */
-    bool cpu_is_sampled;                 /* GATE_CPU is the samples' periods, for want of counts */
+    struct gate_run *timed;              /* runs that nothing recorded, ns of CPU time; none: 0 of them */
+    size_t n_timed;
+    bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */
 };
 
 /* 0, or negative errno with its sentence. Closed in both cases. */
 int gate_evidence_open(struct gate_evidence *evidence, const char *const store[2], struct cs_error *err);
 void gate_evidence_close(struct gate_evidence *evidence);
+/* What waits are a share of: the base's elapsed time, without that of a lone thread that stood for other programs. */
+double gate_whole(const struct gate_evidence *evidence);
+/* Time of threads in a run that waited for something else than a CPU or work. */
+double gate_waited_in(const struct gate_evidence *evidence, size_t run);
 /* Mean of the runs of a side that have it; NAN: none has. */
 double gate_mean(const struct gate_run *run, size_t n, unsigned side);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gate: is the head slower than the base? */
-#include "cli/gate/gate.h"
+#include "cli/gate/cause.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -124,6 +124,7 @@ static int in_turn(const struct parsed *args, struct gate *gate)
                                .folder = folder,
                                .frequency = option(args, "frequency"),
                                .seconds = option_seconds(args, "for", TURNS_SECONDS),
+                               .one_at_a_time = option_given(args, "one-at-a-time"),
                                .output = option_given(args, "show-output")};
     if (!turns.base)
         return fails(usage_error("--base-command %s: no command, or a quote that isn't closed",
@@ -137,6 +138,9 @@ static int in_turn(const struct parsed *args, struct gate *gate)
         rc = gate_record_in_turn(&turns, &err);
         if (rc == 0)
             rc = gate_compare_stores(gate, &err);
+        if (rc == 0 && gate_wants_causes(gate))
+            rc = gate_record_causes(&turns, &err);
+        gate_find_causes(gate);
         if (rc == 0 && *turns.not_counted)
             gate_note(gate, "Instructions were not counted: %s.", turns.not_counted);
         if (rc < 0)
@@ -159,8 +163,10 @@ static int compared(const struct parsed *args, struct gate *gate, bool results)
     int rc = results ? gate_compare_results(gate, &err) : gate_compare_stores(gate, &err);
     if (rc < 0)
         return fails(failed(&err));
-    if (!results)
+    if (!results) {
+        gate_find_causes(gate);
         require(args, gate);
+    }
     return finish(args, gate);
 }
 
@@ -203,6 +209,7 @@ static const struct option_entry options[] = {
      "the base's command in one text; the head's is behind --; both run in turn"},
     {"for", 0, "TIME", "how long base and head take turns, as 60s or 5m (60s)"},
     {"keep", 0, "DIR", "keep the runs there, as base.store and head.store"},
+    {"one-at-a-time", 0, NULL, "never run base and head at the same time: they use one file, or one port"},
     {"show-output", 0, NULL, "let both commands write where gate writes (default: nowhere)"},
     OPTION_FREQUENCY,
     {"results", 0, NULL,

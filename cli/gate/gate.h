@@ -7,9 +7,11 @@
  *   verdict          from a change to a verdict, and what would tell more
  *   evidence         what each run of two stores used
  *   guilty           functions and lines that grew
+ *   cause            the cause that grew in them
  *   counted          runs that counted their instructions
  *   judge            from the evidence to the three measures
- *   runs_in_turn     records base and head in turn, and counts some runs
+ *   runs_in_turn     records base and head in turn, times and counts some runs
+ *   timed            runs that were only timed
  *   words            a command in one text, as words
  *   results          files of benchmark tools
  *   results_format   their formats
@@ -64,6 +66,8 @@ struct gate_guilty {
     double share;      /* of the base's total that it grew by, percent */
     double ratio;      /* head / base, the common factor removed; infinite: new */
     const char *kind;  /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
+    char cause[40];    /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
+    char cause_text[160];
 };
 
 struct gate {
@@ -103,11 +107,15 @@ struct gate_turns {
     const char *folder;    /* of all that is kept */
     const char *frequency; /* of samples; NULL: record's */
     double seconds;
+    bool causes;           /* record with bursts */
+    bool one_at_a_time;    /* never base and head at the same time */
     bool output;           /* of the commands, as they write it; else none */
     char not_counted[300]; /* why their instructions couldn't be counted; "": they were */
 };
 /* Counts two runs of each, then records both until the time is over, two runs of each at least. The error says what failed. */
 int gate_record_in_turn(struct gate_turns *turns, struct cs_error *err);
+/* Records both with bursts, for a tenth of the time each or two seconds: GATE_CAUSES_STORE. */
+int gate_record_causes(struct gate_turns *turns, struct cs_error *err);
 /* As a shell splits words, without expanding any. NULL-terminated; NULL: a quote is left open, or there is no word. The caller
  * frees it with one free. */
 char **gate_words(const char *text);

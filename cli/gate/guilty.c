@@ -119,7 +119,8 @@ static int find_lines(struct gate *gate, const struct gate_evidence *e, struct c
 }
 
 /* "work.c:11 (A: 8)" is shown; the head's line is the one in front. */
-int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, double *net, struct cs_error *err)
+int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool slower, double *net,
+                          struct cs_error *err)
 {
     const struct comparison *c = &e->comparison;
     const double base = cost_of_base(e), seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
@@ -127,10 +128,10 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, doub
     *net = 0;
     for (size_t i = 0; rc == 0 && base > 0 && i < c->n && c->change[i].significant; i++) {
         const struct change *x = &c->change[i];
-        if (!counts(e, &e->functions, c, x))
-            continue;
-        *net += growth_of(c, x) / base;
-        if (growth_of(c, x) <= 0)
+        const bool real = counts(e, &e->functions, c, x);
+        if (real)
+            *net += growth_of(c, x) / base;
+        if (!(real || slower) || growth_of(c, x) <= 0)
             continue;
         char *name = gate_readable(x->row->name);
         const struct gate_guilty one = {.function = name,
@@ -168,20 +169,23 @@ static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_chan
 
 int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, double *net, struct cs_error *err)
 {
-    const double base = gate_mean(e->count[GATE_ELAPSED], e->functions.n_runs, 0);
+    const double base = gate_whole(e);
     *net = 0;
     for (size_t i = 0; e->waited && base > 0 && i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
         if (!wait_counts(e, x))
             continue;
         *net += x->difference / base;
-        const struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
-                                        .image = (char *)x->image,
-                                        .kind = x->kind,
-                                        .base = x->side[0].ns * 1e-9,
-                                        .head = x->side[1].ns * 1e-9,
-                                        .share = 100 * x->difference / base,
-                                        .ratio = x->ratio};
+        struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
+                                  .image = (char *)x->image,
+                                  .kind = x->kind,
+                                  .base = x->side[0].ns * 1e-9,
+                                  .head = x->side[1].ns * 1e-9,
+                                  .share = 100 * x->difference / base,
+                                  .ratio = x->ratio};
+        snprintf(one.cause, sizeof one.cause, "%s", x->kind);
+        snprintf(one.cause_text, sizeof one.cause_text, "%s: %.3g s of a run, %.3g s before", x->kind,
+                 one.head, one.base);
         if (x->difference > 0 && gate_guilty_keep(gate, &one) < 0)
             return cs_fail(err, ENOMEM, "out of memory for waits");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions, their lines, and waits that grew. A row counts where its false discovery rate is below GATE_CHANCE. The
- * runs by themselves, in turn or apart, must agree: their chance is below 1 %. */
+ * runs by themselves, in turn or apart, must agree: their chance is below 1 %. Where the whole is slower, a false discovery
+ * rate of 1 % is enough. */
 #ifndef CS_CLI_GATE_GUILTY_H
 #define CS_CLI_GATE_GUILTY_H
 
@@ -8,7 +9,7 @@
 
 /* *net: what rows that count grew by, less what such rows shrank by: a share of the base's CPU time (of its elapsed time). So code
  * that only moved to another function is none. */
-int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, double *net,
+int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
                           struct cs_error *err);
 int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, double *net,
                       struct cs_error *err);

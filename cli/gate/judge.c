@@ -16,12 +16,11 @@
 #define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
-static double seconds_a_pair(const struct gate_evidence *e)
+static double seconds_a_pair(const struct gate_run *run, size_t n)
 {
-    const size_t n = e->functions.n_runs;
     uint64_t first = UINT64_MAX, last = 0;
     for (size_t r = 0; r < n; r++) {
-        const uint64_t began = e->functions.run[r].began_ms;
+        const uint64_t began = run[r].began_ms;
         first = began < first ? began : first;
         last = began > last ? began : last;
     }
@@ -31,8 +30,9 @@ static double seconds_a_pair(const struct gate_evidence *e)
 static struct gate_check *check_count(struct gate *gate, const struct gate_evidence *e, enum gate_count count,
                                       const char *name, const char *what, double scale, const char *unit)
 {
-    const struct gate_run *run = e->count[count];
-    const size_t n = e->functions.n_runs;
+    const bool timed = count == GATE_CPU && e->n_timed;
+    const struct gate_run *run = timed ? e->timed : e->count[count];
+    const size_t n = timed ? e->n_timed : e->functions.n_runs;
     struct gate_check *c = gate_add(gate, name, what, unit);
     if (!c)
         return NULL;
@@ -40,12 +40,12 @@ static struct gate_check *check_count(struct gate *gate, const struct gate_evide
     c->base = base * scale;
     c->head = gate_mean(run, n, 1) * scale;
     const struct comparison *samples = &e->comparison;
-    const double grain = count == GATE_CPU && e->cpu_is_sampled
+    const double grain = count == GATE_CPU && e->cpu_is_sampled && !timed
                              ? sqrt(1 / fmax(samples->side[0].total, 1) + 1 / fmax(samples->side[1].total, 1))
                          : count >= GATE_FAULTS && base > 0 ? 1 / base
                                                             : 0;
     c->known = gate_estimate(run, n, GATE_RATIO, grain, &c->estimate);
-    gate_judge(&gate->limits, c, seconds_a_pair(e));
+    gate_judge(&gate->limits, c, seconds_a_pair(run, n));
     if (!c->known)
         snprintf(c->sentence, sizeof c->sentence,
                  isnan(base) ? "not counted in these recordings"
@@ -107,13 +107,15 @@ static void doubt_apart(struct gate_check *pace)
 static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
 {
     double net;
-    struct gate_check *pace =
-        check_count(gate, e, GATE_CPU, "pace",
-                    e->cpu_is_sampled ? "CPU time per run, by samples" : "CPU time per run", 1e-9, "s");
+    struct gate_check *pace = check_count(gate, e, GATE_CPU, "pace",
+                                          e->n_timed          ? "CPU time per run, not recorded"
+                                          : e->cpu_is_sampled ? "CPU time per run, by samples"
+                                                              : "CPU time per run",
+                                          1e-9, "s");
     if (!pace)
         return false;
     doubt_apart(pace);
-    *rc = gate_guilty_functions(gate, e, &net, err);
+    *rc = gate_guilty_functions(gate, e, pace->verdict == GATE_SLOWER, &net, err);
     if (*rc < 0)
         return true;
     const double least = gate->limits.ignore_below / 100;
@@ -130,20 +132,10 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct 
     return true;
 }
 
-/* Time of threads that waited for something else than a CPU or work. */
-static double waited_in(const struct gate_evidence *e, size_t run)
-{
-    double sum = 0;
-    for (size_t i = 0; i < e->waits.n; i++)
-        if (!e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
-            sum += e->waits.at[i].by_run.at[run].ns;
-    return sum;
-}
-
 static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
 {
     const size_t n = e->functions.n_runs;
-    const double elapsed = gate_mean(e->count[GATE_ELAPSED], n, 0);
+    const double elapsed = gate_whole(e);
     struct gate_check *c =
         gate_add(gate, "waits",
                  e->waited ? "threads' waits per run, none for a CPU" : "elapsed time beyond CPU time", "s");
@@ -155,7 +147,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     }
     for (size_t r = 0; r < n; r++) {
         run[r] = e->count[GATE_ELAPSED][r];
-        run[r].value = e->waited ? waited_in(e, r) : run[r].value - e->count[GATE_CPU][r].value;
+        run[r].value = e->waited ? gate_waited_in(e, r) : run[r].value - e->count[GATE_CPU][r].value;
         run[r].machine = (double)NAN;
     }
     c->base = gate_mean(run, n, 0) * 1e-9;
@@ -164,7 +156,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
         run[r].value /= elapsed;
     c->known = gate_estimate(run, n, GATE_DIFFERENCE, 0, &c->estimate);
     free(run);
-    gate_judge(&gate->limits, c, seconds_a_pair(e));
+    gate_judge(&gate->limits, c, seconds_a_pair(e->count[GATE_ELAPSED], n));
     if (c->known && !e->waited && !c->estimate.in_turn) {
         c->verdict = GATE_CANT_TELL;
         snprintf(c->sentence, sizeof c->sentence,
@@ -182,8 +174,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
         char change[32];
         c->verdict = GATE_SLOWER;
         snprintf(c->sentence, sizeof c->sentence,
-                 "waits that really changed grew by %s of the elapsed time in sum",
-                 gate_percent(net, change));
+                 "waits that really changed grew by %s of a run's time in sum", gate_percent(net, change));
     }
     return true;
 }
@@ -209,6 +200,10 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
         if (c && c->verdict != GATE_SAME)
             return;
     }
+    /* A few instructions that changed may take all the time: then their function is among those that grew. */
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (gate_counted_differs(counted, &gate->guilty[i]))
+            return;
     if (!pace->known || fabs(pace->estimate.change) > LAYOUT_MAX) {
         gate_note(gate,
                   "%.2f %% of the instructions are in functions that ran exactly the same ones as often. "

@@ -76,11 +76,13 @@ static void put_guilty(struct output *out, const struct gate *gate)
         {.key = "function", .head = "function", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "image", .head = "image", .kind = COLUMN_TEXT, .elastic = true, .spare = true},
         {.key = "line", .head = "source line", .kind = COLUMN_TEXT, .elastic = true, .keep_end = true},
+        {.key = "cause_text", .head = "cause", .kind = COLUMN_TEXT, .elastic = true},
+        {.key = "cause", .kind = COLUMN_TEXT},
         {.key = "line_significant", .kind = COLUMN_JSON},
     };
     if (!gate->n_guilty && output_form(out) == OUTPUT_TEXT)
         return;
-    struct table *table = output_table(out, "guilty", columns, 9);
+    struct table *table = output_table(out, "guilty", columns, 11);
     for (size_t i = 0; i < gate->n_guilty; i++) {
         const struct gate_guilty *g = &gate->guilty[i];
         char line[1200];
@@ -93,6 +95,8 @@ static void put_guilty(struct output *out, const struct gate *gate)
         table_text(table, g->function);
         table_text(table, g->image);
         table_text(table, g->file ? line : NULL);
+        table_text(table, *g->cause ? g->cause_text : NULL);
+        table_text(table, *g->cause ? g->cause : NULL);
         table_json(table, json_boolean(g->line_sure));
     }
     output_line(out, "%s", "");

@@ -46,7 +46,7 @@ int gate_markdown(const struct gate *gate, FILE *to)
     if (gate->n_checks > CHECKS_SHOWN)
         fprintf(to, "\n%zu more checks are in the JSON.\n", gate->n_checks - CHECKS_SHOWN);
     if (gate->n_guilty)
-        fputs("\n| growth | what | where | line |\n|---:|---|---|---|\n", to);
+        fputs("\n| growth | what | where | line | cause |\n|---:|---|---|---|---|\n", to);
     for (size_t i = 0; i < gate->n_guilty; i++) {
         const struct gate_guilty *g = &gate->guilty[i];
         fprintf(to, "| %+.2f %% | %s | ", g->share, g->kind);
@@ -57,7 +57,7 @@ int gate_markdown(const struct gate *gate, FILE *to)
             snprintf(line, sizeof line, "%.1100s:%u", g->file, g->line);
             put_code(to, line);
         }
-        fputs(" |\n", to);
+        fprintf(to, " | %s |\n", g->cause_text);
     }
     fputc('\n', to);
     for (size_t i = 0; i < gate->n_checks && i < CHECKS_SHOWN; i++)

@@ -3,7 +3,9 @@
  * record`, so that what recording leaves in memory is the same for all. The number of runs depends on the time only, never on
  * what was measured: a test that stops at the first good result finds one. */
 #include "cli/command/interrupt.h"
+#include "cli/gate/cause.h"
 #include "cli/gate/counted.h"
+#include "cli/gate/timed.h"
 #include "store/base/clock.h"
 
 #include <errno.h>
@@ -17,11 +19,15 @@
 
 #define BLOCKS_MIN 2
 #define BLOCKS_MAX 1000
+#define BURST_RATE "--burst-rate=300"
+#define CAUSES_SHARE 0.1 /* of the time, of each */
+#define CAUSES_SECONDS_MIN 2.0
 #define LOG "record.log"
 #define SUMMARY "record.json"
 #define WARM_UP "warm-up.store"
 #define COUNT_LOG "count.log"
 #define COUNTED_EACH 2
+#define TIMED_SHARE 1.5 /* of what recorded runs take */
 /* A counted run may take a quarter of the time, and that long in any case: a busy machine is slow. */
 #define SHARE_OF_A_COUNT 4.0
 #define COUNT_SECONDS_MIN 10.0
@@ -68,11 +74,13 @@ static int run_self(const char *const *ours, size_t n, char **command, const cha
 }
 
 /* What the recording says of its command. */
-static int check_summary(const char *path, const char *log, const char *command, struct cs_error *err)
+static int check_summary(const char *path, const char *log, const char *command, bool *alone,
+                         struct cs_error *err)
 {
     json_t *summary = json_load_file(path, 0, NULL);
-    const json_t *code = json_object_get(summary, "exit_code");
+    const json_t *code = json_object_get(summary, "exit_code"), *born = json_object_get(summary, "born");
     const long long exit_code = json_is_integer(code) ? json_integer_value(code) : -1;
+    *alone &= json_is_integer(born) && json_integer_value(born) == 0;
     json_decref(summary);
     if (exit_code < 0)
         return cs_fail(err, EIO, "%s can't be recorded; the end of %s has the reason", command, log);
@@ -82,14 +90,18 @@ static int check_summary(const char *path, const char *log, const char *command,
     return 0;
 }
 
-static int record_run(const struct gate_turns *t, char **command, const char *store, struct cs_error *err)
+/* *alone: false where the command had more threads than one. */
+static int record_run(const struct gate_turns *t, char **command, const char *store, bool *alone,
+                      struct cs_error *err)
 {
     char log[PATH_MAX], summary[PATH_MAX];
     int status;
     snprintf(log, sizeof log, "%s/" LOG, t->folder);
     snprintf(summary, sizeof summary, "%s/" SUMMARY, t->folder);
-    const char *ours[] = {"cyclescope", "record",    "--no-bursts", "--waits",     "--calibrate", "--store",
-                          store,        "--json-to", summary,       "--frequency", t->frequency,  "--"};
+    const char *ours[] = {"cyclescope",  "record",      t->causes ? BURST_RATE : "--no-bursts",
+                          "--waits",     "--calibrate", "--store",
+                          store,         "--json-to",   summary,
+                          "--frequency", t->frequency,  "--"};
     size_t n = sizeof ours / sizeof ours[0];
     if (!t->frequency) {
         ours[n - 3] = "--";
@@ -97,7 +109,7 @@ static int record_run(const struct gate_turns *t, char **command, const char *st
     }
     (void)unlink(summary);
     const int rc = run_self(ours, n, command, log, t->output, &status, err);
-    return rc < 0 ? rc : check_summary(summary, log, command[0], err);
+    return rc < 0 ? rc : check_summary(summary, log, command[0], alone, err);
 }
 
 /* Why counting failed, by its log's first line. */
@@ -125,7 +137,7 @@ static int count_run(const struct gate_turns *t, unsigned side, char *reason, si
     char **const command = side ? t->head : t->base;
     char log[PATH_MAX], limit[32], store[PATH_MAX];
     int status;
-    gate_counted_store(t->store[side], store);
+    gate_beside(t->store[side], GATE_COUNTED_STORE, store);
     snprintf(log, sizeof log, "%s/" COUNT_LOG, t->folder);
     snprintf(limit, sizeof limit, "%.3f", fmax(t->seconds / SHARE_OF_A_COUNT, COUNT_SECONDS_MIN));
     const char *const ours[] = {"cyclescope", "count", "--store", store, "--seconds", limit, "--"};
@@ -154,14 +166,16 @@ int gate_record_in_turn(struct gate_turns *t, struct cs_error *err)
     char **const command[2] = {t->base, t->head};
     char warm_up[PATH_MAX];
     struct progress bar;
+    bool alone = true;
     int rc = 0;
     snprintf(warm_up, sizeof warm_up, "%s/" WARM_UP, t->folder);
     interrupt_catch(NULL);
     for (unsigned side = 0; rc == 0 && side < 2; side++)
-        rc = record_run(t, command[side], warm_up, err);
+        rc = record_run(t, command[side], warm_up, &alone, err);
     const double started = cs_monotonic_seconds();
     rc = rc < 0 ? rc : count_runs(t, err);
     const double began = cs_monotonic_seconds(), left = t->seconds - (began - started);
+    struct gate_timing timing = {.one_cpu = alone, .together = alone && !t->one_at_a_time};
     progress_init(&bar, "runs in turn", "s", (uint64_t)ceil(fmax(left, 0)));
     for (unsigned block = 0; rc == 0 && block < BLOCKS_MAX; block++) {
         const double now = cs_monotonic_seconds() - began;
@@ -169,10 +183,35 @@ int gate_record_in_turn(struct gate_turns *t, struct cs_error *err)
             break;
         for (unsigned i = 0; rc == 0 && i < 4; i++) {
             const unsigned side = order[block % 2][i];
-            rc = record_run(t, command[side], t->store[side], err);
+            rc = record_run(t, command[side], t->store[side], &alone, err);
+            progress_step(&bar, (uint64_t)(cs_monotonic_seconds() - began));
+        }
+        /* Longer without a recorder: that says how much, the recordings say where. */
+        const double recorded = cs_monotonic_seconds() - began - now,
+                     until = began + fmin(left, now + (1 + TIMED_SHARE) * recorded);
+        while (rc == 0 && cs_monotonic_seconds() < until) {
+            rc = gate_time_pair(t, &timing, err);
             progress_step(&bar, (uint64_t)(cs_monotonic_seconds() - began));
         }
     }
     progress_fini(&bar);
+    return rc;
+}
+
+int gate_record_causes(struct gate_turns *t, struct cs_error *err)
+{
+    char **const command[2] = {t->base, t->head};
+    char store[PATH_MAX];
+    bool alone;
+    int rc = 0;
+    t->causes = true;
+    for (unsigned side = 0; rc == 0 && side < 2; side++) {
+        const double began = cs_monotonic_seconds();
+        gate_beside(t->store[side], GATE_CAUSES_STORE, store);
+        while (rc == 0 &&
+               cs_monotonic_seconds() - began < fmax(CAUSES_SHARE * t->seconds, CAUSES_SECONDS_MIN))
+            rc = record_run(t, command[side], store, &alone, err);
+    }
+    t->causes = false;
     return rc;
 }

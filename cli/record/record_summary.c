@@ -97,7 +97,7 @@ void record_summary_json(const struct recorded *r, FILE *to)
         json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
     json_t *root = json_pack(
         "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, "
-        "s:o, s:o}",
+        "s:I, s:o, s:o}",
         "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
         "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
         "throttled", (json_int_t)s.throttled, "unknown", (json_int_t)s.unknown, "causes", unknown, "entries",
@@ -105,7 +105,7 @@ void record_summary_json(const struct recorded *r, FILE *to)
         (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
         s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss",
         isnan(s.loss) ? json_null() : json_real(s.loss), "seconds", r->seconds, "exit_code", r->exit_code,
-        "chains", chains_json(&s), "bursts", record_bursts_json(r->burst));
+        "born", (json_int_t)s.born, "chains", chains_json(&s), "bursts", record_bursts_json(r->burst));
     json_print(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     fputc('\n', to);
     json_decref(root);

@@ -28,6 +28,62 @@ C
 mkdir old new
 gcc -g -O1 -DMORE=1 -o old/app app.c && gcc -g -O1 -DMORE=40000000 -o new/app app.c || fail "gcc"
 
+# A walk through 32 MB that misses the caches, with as many instructions: the walk is to blame, and no cause but memory.
+cat >walk.c <<'C'
+#include <stdlib.h>
+enum { WORDS = 1 << 22 };
+volatile unsigned long sum, other;
+__attribute__((noinline)) void walk(unsigned long *word)
+{
+    unsigned long stride = STRIDE;
+    __asm__("" : "+r"(stride));
+    for (unsigned long i = 0; i < 20000000; i++)
+        sum += word[i * stride % WORDS];
+}
+__attribute__((noinline)) void rest(void) { for (unsigned long i = 0; i < 50000000; i++) other = other * 5 + i; }
+int main(void)
+{
+    unsigned long *word = malloc(WORDS * sizeof *word);
+    for (unsigned long i = 0; i < WORDS; i++)
+        word[i] = i;
+    walk(word);
+    rest();
+}
+C
+mkdir near far
+gcc -g -O1 -DSTRIDE=1 -o near/walk walk.c && gcc -g -O1 -DSTRIDE=1048583 -o far/walk walk.c || fail "gcc"
+gate --for 12s --base-command near/walk --keep walks --json -- far/walk
+[ $code = 1 ] || fail "a walk that misses: exit $code: $(cat said err)"
+python3 - <<'P' || fail "a walk that misses: $(cat said)"
+import json
+said = json.load(open("said"))
+first = said["guilty"][0]
+assert first["function"] == "walk" and first["cause"] in ("d-cache", "dtlb", None), first
+P
+# Both sides' times, as many of each; a list that isn't one is refused.
+[ "$(wc -l <walks/base.times)" = "$(wc -l <walks/head.times)" ] || fail "times: $(wc -l walks/*.times)"
+echo "1 none" >>walks/head.times
+gate --base walks/base.store --head walks/head.store
+[ $code = 3 ] && grep -q "no list of times" err || fail "a damaged list of times: exit $code: $(cat said err)"
+
+# A command that can't run twice at the same time is timed one after the other.
+cat >lock.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+volatile unsigned long sum;
+int main(void)
+{
+    int fd = open(LOCK, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    for (unsigned long i = 0; i < 50000000; i++)
+        sum += i;
+    return fd < 0 || unlink(LOCK) < 0;
+}
+C
+gcc -O1 -DLOCK="\"$work/lock\"" -o lock lock.c || fail "gcc"
+mv lock only-one
+gate --for 20s --base-command ./only-one --keep locked -- ./only-one
+[ $code != 3 ] && [ -s locked/base.times ] || fail "one at a time: exit $code: $(cat said err)"
+
 # A loop of 40 M beside three of 20 M: pace grows by two thirds, all of it in parse.
 gate --for 1s -F 2000 --keep runs --base-command "'$work/old/app'" --json --markdown m.md --sarif s.json --junit j.xml --annotations -- new/app
 [ $code = 1 ] || fail "a longer loop: exit $code: $(cat said err)"
@@ -72,7 +128,7 @@ work, = [c for c in said["checks"] if c["check"] == "work"]
 assert work["verdict"] == "slower" and 1.1 < work["change_percent"] < 1.3, work
 assert round(work["head"] - work["base"]) % 719999 < 100, work # a whole number of instructions a turn
 grown, = [g for g in said["guilty"] if g["kind"] == "instructions"]
-assert grown["function"] == "parse" and grown["line"].rsplit(":", 1)[1] in ("9", "10"), grown
+assert grown["cause"] == "instructions" and grown["function"] == "parse" and grown["line"].rsplit(":", 1)[1] in ("9", "10"), grown
 P
     for turns in 1000000 20000000; do
         for place in 0 4092; do

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cause that grew in a function that is to blame. Of instructions and waits it is what they are; of pace, calc's, from
+ * recordings with bursts: base.causes.store beside base.store. */
+#ifndef CS_CLI_GATE_CAUSE_H
+#define CS_CLI_GATE_CAUSE_H
+
+#include "cli/gate/gate.h"
+
+#define GATE_CAUSES_STORE ".causes.store"
+
+/* Is it slower, by a function without a cause? */
+bool gate_wants_causes(const struct gate *gate);
+/* Without such stores, or without enough evidence, none is named. */
+void gate_find_causes(struct gate *gate);
+
+#endif
