@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Of 1,000 comparisons of a program with its equal, how many `gate` calls slower. Equal is the same file, the same objects linked
 again, or the program with a function in front that nobody calls. Runs are recorded in turn, each in a store of its own. A comparison
-takes eight pairs of neighbours at random. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
+takes eight pairs of neighbours at random, and two thirds of the pairs that `gate` only timed, with its counts. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
 what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. GATE_PROGRAMS, GATE_COMPARISONS. GATE_POOL: a
 folder that keeps the runs, and has them the next time. GATE_MINUTES: comparisons end after as long, and those made count."""
-import concurrent.futures, json, os, random, shutil, subprocess, sys, tempfile, time
+import concurrent.futures, json, os, random, shlex, shutil, subprocess, sys, tempfile, time
 
 from lib_gate import TOOL, UNRELATED, command, gate, link, programs
 
 quick = "--quick" in sys.argv
-PAIRS, COMPARED, N, COMPARISONS = (int(os.environ.get(k, v)) for k, v in (
-    ("GATE_PAIRS", 12 if quick else 24), ("GATE_COMPARED", 8), ("GATE_PROGRAMS", 2 if quick else 4), ("GATE_COMPARISONS", 30 if quick else 1000)))
+PAIRS, COMPARED, N, COMPARISONS, TIMED = (int(os.environ.get(k, v)) for k, v in (
+    ("GATE_PAIRS", 12 if quick else 24), ("GATE_COMPARED", 8), ("GATE_PROGRAMS", 2 if quick else 4), ("GATE_COMPARISONS", 30 if quick else 1000), ("GATE_TIMED", 30 if quick else 60)))
 random.seed(1)
 place = os.environ.get("GATE_POOL") or tempfile.mkdtemp()
 kinds = {"same": None, "rebuilt": "static int nothing;\n", "unrelated": UNRELATED}
-pools = {}
+pools, times = {}, {}
 for name in programs(N):
     base = link(name, f"{place}/{name}.base")
     heads = {"same": base, **{kind: link(name, f"{place}/{name}.{kind}", text) for kind, text in kinds.items() if text}}
@@ -29,6 +29,10 @@ for name in programs(N):
                 subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             pools[name, kind].append(stores)
+        turns = f"{place}/{name}.{kind}.turns"
+        if not os.path.exists(turns):
+            gate("--for", f"{TIMED}s", "--keep", turns, "--base-command", shlex.join(command(name, base, "small")), "--", *command(name, head, "small"))
+        times[name, kind] = list(zip(*(open(f"{turns}/{side}.times").readlines() for side in ("base", "head"))))
 
 
 def link_once(src, dst):
@@ -48,10 +52,16 @@ def gather(stores, to):
 
 
 def compare(chosen):
-    number, pairs = chosen
+    number, (key, pairs, timed) = chosen
     if time.monotonic() > ends:
         return None, None
     at = f"{place}/compared.{number}"
+    os.makedirs(at)
+    for i, side in enumerate(("base", "head")):
+        with open(f"{at}/{'AB'[i]}.times", "w") as f:
+            f.writelines(pair[i] for pair in timed)
+        if os.path.exists(work := f"{place}/{key[0]}.{key[1]}.turns/{side}.work.store"):
+            os.symlink(work, f"{at}/{'AB'[i]}.work.store")
     code, said = gate("--base", gather([p[0] for p in pairs], f"{at}/A"), "--head", gather([p[1] for p in pairs], f"{at}/B"))
     shutil.rmtree(at)
     return code, said
@@ -60,11 +70,12 @@ def compare(chosen):
 counts, slower, seen, chosen, compared = {}, {}, [], [], 0
 for i in range(COMPARISONS):
     key = list(pools)[i % len(pools)]
-    chosen.append((key, [p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in random.sample(pools[key], COMPARED)]))
+    of_all = [random.sample(pools[key], COMPARED), random.sample(times[key], 2 * len(times[key]) // 3)]
+    chosen.append((key, *([p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in pairs] for pairs in of_all)))
 ends = time.monotonic() + 60 * float(os.environ.get("GATE_MINUTES", "1e6"))
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    said_all = list(pool.map(compare, enumerate(pairs for _, pairs in chosen)))
-for ((name, kind), _), (code, said) in zip(chosen, said_all):
+    said_all = list(pool.map(compare, enumerate(chosen)))
+for ((name, kind), *_), (code, said) in zip(chosen, said_all):
     if code is None:
         continue
     compared += 1
@@ -82,5 +93,5 @@ if not os.environ.get("GATE_POOL"):
 value = sum(c[1] for c in counts.values())
 print(json.dumps({"name": "gate-false", "value": round(1000 * value / compared, 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
                   "noise": round(1000 * max(value, 1) ** 0.5 / compared, 2),
-                  "detail": {"comparisons": compared, "same_slower_cant_tell": counts, "slower": slower, "programs": sorted({n for n, _ in pools}),
+                  "detail": {"comparisons": compared, "same_slower_cant_tell": counts, "slower": slower, "timed_pairs": {f"{n} {k}": len(t) for (n, k), t in times.items()}, "programs": sorted({n for n, _ in pools}),
                              "pairs_recorded_each": PAIRS, "pairs_compared": COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))
