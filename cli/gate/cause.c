@@ -21,7 +21,7 @@
 static _Noreturn void become(const char *function, const char *store, int to)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    char *argv[] = {(char *)"cyclescope", (char *)"calc", (char *)"--json",   (char *)"--store",
+    char *argv[] = {(char *)"cyclescope", (char *)"calc", (char *)"--json", (char *)"--store",
                     (char *)store,        (char *)"--",   (char *)function, NULL};
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0 &&
         dup2(to, STDOUT_FILENO) >= 0)
@@ -70,7 +70,8 @@ static void compare(struct gate_guilty *g, const json_t *base, const json_t *hea
     if (!json_is_true(json_object_get(evidence[1], "enough")) ||
         !(json_number_value(json_object_get(evidence[0], "bursts")) >= BURSTS_MIN))
         return;
-    json_object_foreach (json_object_get(json_object_get(head, "summary"), "dynamic"), cause, value) {
+    json_object_foreach(json_object_get(json_object_get(head, "summary"), "dynamic"), cause, value)
+    {
         const struct part was = part_of(base, cause, g->base), is = part_of(head, cause, g->head);
         if (!(is.low > was.high) || !(is.likely - was.likely > most))
             continue;
