@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc's tables of base and head, by our own program: an analysis of hostile code that fails leaves the verdict alone. A cause
- * grew where the head has more of it at least than the base had at most, and where it is most of what the function grew by. */
+ * grew where the least that the head has of it is above the most that the base had. It must be half of the function's growth, too. */
 #include "cli/gate/cause.h"
 #include "cli/gate/counted.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cause that grew in a function that is to blame. Of instructions and waits it is what they are; of pace, calc's, from
- * recordings with bursts: base.causes.store beside base.store. */
+ * recordings with bursts: base.causes.store, next to base.store. */
 #ifndef CS_CLI_GATE_CAUSE_H
 #define CS_CLI_GATE_CAUSE_H
 
