@@ -98,8 +98,15 @@ void cs_wait_meanwhile_text(const struct cs_wait_group *group, char *text, size_
 const char *cs_wait_where(const struct cs_wait_group *group);
 /* What rounding left of a total that was divided among kinds. */
 bool cs_wait_total_is_left_over(const struct cs_wait_total *total);
-/* Where threads waited for most of their time that they weren't idle: the place that tells why. NULL: they didn't. */
+/* Where threads waited for most of their time that they weren't idle: the place that tells why. Waits for a CPU that others
+ * had come first only if the recording's own threads had it: otherwise they are the machine's. Very many short waits come
+ * before them, too. NULL: they didn't wait. */
 const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *groups);
+/* Waits of a kind that are so many and so short that the switches between threads cost more than the waits: two threads hand
+ * something to and fro. */
+bool cs_wait_is_switching(const struct cs_wait_groups *groups, const struct cs_wait_group *group);
+/* All waits for a CPU, in ns; `own`: the recording's own threads had it for at least half of them. */
+uint64_t cs_wait_for_cpu_ns(const struct cs_wait_groups *groups, bool *own);
 /* "resolver in lookup", or "a CPU", for which all places count. Returns the ns of these waits. */
 uint64_t cs_wait_what_text(const struct cs_wait_groups *groups, const struct cs_wait_group *group, char *text,
                            size_t size);

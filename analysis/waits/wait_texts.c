@@ -3,6 +3,7 @@
 #include "analysis/waits/wait_groups.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
 {
@@ -30,7 +31,65 @@ bool cs_wait_total_is_left_over(const struct cs_wait_total *total)
     return total->ns < 1000 && !total->count;
 }
 
-const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
+#define SHORT_NS 50e3 /* median: shorter than anything but a hand-over takes */
+#define SWITCH_NS                                                                                            \
+    5000.0 /* what a wait costs beside its length: two context switches, a wake-up, cold caches */
+#define SWITCHES_FROM 0.1 /* of all threads' time */
+
+static bool is_for_cpu(const struct cs_wait_group *g)
+{
+    return strcmp(g->kind, "run-queue") == 0;
+}
+
+/* Waits of this kind, wherever they are: both sides of a hand-over wait. */
+static uint64_t waits_of_kind(const struct cs_wait_groups *w, const char *kind)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        n += w->at[i].reading == CS_WAIT_IS_WAIT && strcmp(w->at[i].kind, kind) == 0 ? w->at[i].count : 0;
+    return n;
+}
+
+bool cs_wait_is_switching(const struct cs_wait_groups *w, const struct cs_wait_group *g)
+{
+    return g->reading == CS_WAIT_IS_WAIT && !is_for_cpu(g) && cs_wait_median_ns(g) < SHORT_NS &&
+           (double)waits_of_kind(w, g->kind) * SWITCH_NS >= SWITCHES_FROM * (double)w->all_ns;
+}
+
+uint64_t cs_wait_for_cpu_ns(const struct cs_wait_groups *w, bool *own)
+{
+    uint64_t all = 0, own_ns = 0, total = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (is_for_cpu(&w->at[i])) {
+            all += w->at[i].ns;
+            own_ns += w->at[i].facts.by_own_ns;
+        }
+    for (size_t i = 0; i < w->n_totals; i++)
+        total += strcmp(w->totals[i].what, "run-queue") == 0 ? w->totals[i].ns : 0;
+    *own = all && own_ns >= all / 2;
+    return total ? total : all;
+}
+
+/* Of waits for a CPU that others had: what the program itself waited for comes first, if there is anything. */
+static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
+                                             const struct cs_wait_group *first)
+{
+    bool own;
+    uint64_t waited = 0;
+    const struct cs_wait_group *most = NULL;
+    (void)cs_wait_for_cpu_ns(w, &own);
+    if (own)
+        return first;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_for_cpu(&w->at[i])) {
+            waited += w->at[i].ns;
+            most = most ? most : &w->at[i];
+        }
+    return waited > w->on_ns ? most : NULL;
+}
+
+/* By their length. */
+static const struct cs_wait_group *longest_first(const struct cs_wait_groups *w)
 {
     const struct cs_wait_group *first = w->n ? &w->at[0] : NULL;
     uint64_t waited = 0;
@@ -44,6 +103,17 @@ const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
     if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
         return NULL;
     return waited + w->either_ns > w->on_ns ? first : NULL;
+}
+
+const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)
+{
+    const struct cs_wait_group *first = longest_first(w);
+    if (first && !is_for_cpu(first))
+        return first;
+    for (size_t i = 0; i < w->n; i++)
+        if (cs_wait_is_switching(w, &w->at[i]))
+            return &w->at[i];
+    return first ? own_first(w, first) : NULL;
 }
 
 uint64_t cs_wait_what_text(const struct cs_wait_groups *w, const struct cs_wait_group *g, char *text,
@@ -73,6 +143,15 @@ void cs_wait_first_text(const struct cs_wait_groups *w, const struct cs_wait_gro
     const uint64_t ns = cs_wait_what_text(w, g, what, sizeof what);
     const char *object = ns == g->ns && g->object.text ? g->object.text : NULL;
     const double ran = (double)w->on_ns * 1e-9, waited = (double)ns * 1e-9;
+    if (cs_wait_is_switching(w, g)) {
+        const double n = (double)waits_of_kind(w, g->kind);
+        snprintf(text, size,
+                 "threads waited %.0f times for %s%s%.100s%s: very many short waits (median %.3f ms, %.0f a "
+                 "second and thread)",
+                 n, what, object ? " (" : "", object ? object : "", object ? ")" : "",
+                 cs_wait_median_ns(g) * 1e-6, w->all_ns ? n * 1e9 / (double)w->all_ns : 0);
+        return;
+    }
     snprintf(text, size, "threads waited longer than they ran (%.*f s on a CPU): %.*f s for %s%s%.100s%s%s",
              decimals(ran), ran, decimals(waited), waited, what, object ? " (" : "", object ? object : "",
              object ? ")" : "", either ? ", unless they were idle there" : "");

@@ -60,6 +60,7 @@ struct explanation {
     struct explain_ruled_out ruled_out[CS_N_CAUSES];
     size_t n_ruled_out;
     const char *advice; /* NULL: none */
+    char machine[256];  /* a sentence on time that the machine took; "" = none */
     struct explain_gain of_function, of_program;
     char *verify; /* a command; NULL: none that can be pasted */
 };
@@ -87,6 +88,8 @@ bool explain_call(struct explanation *e, const struct parsed *args, const struct
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);
+/* Fills `machine` where others had the CPUs that threads waited for. */
+void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
 /* The line of the group's function where its threads waited longest. False: it isn't known. */
 bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const struct cs_wait_group *group,
                struct explanation *e);

@@ -126,6 +126,8 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
     if (e->n_evidence)
         put_evidence(out, e);
     put_source(out, args, e);
+    if (*e->machine)
+        output_note(out, "%s", e->machine);
     put_ruled_out(out, e);
     if (e->advice)
         output_line(out, "What to try: %s.", e->advice);

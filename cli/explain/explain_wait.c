@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define RULED_OUT_BELOW 0.01 /* of all threads' time */
+#define MACHINE_FROM 0.1     /* the same: below that a wait for a CPU isn't worth a sentence */
 
 static const char *advice_of(const char *kind)
 {
@@ -77,6 +78,41 @@ static void add_top(struct explanation *e, const char *what, const struct cs_wai
         explain_text(e, what, text);
 }
 
+/* Time for a CPU after a wait in the same function: it goes with the wait. */
+static uint64_t with_queue(const struct cs_wait_groups *w, const struct cs_wait_group *g, uint64_t ns)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->at[i].kind, "run-queue") == 0 && strcmp(g->kind, "run-queue") != 0 &&
+            w->at[i].function == g->function)
+            ns += w->at[i].ns;
+    return ns;
+}
+
+/* "...: 3,591 times, by fsync at journal.c:41" */
+static void add_times(struct explanation *e, const struct cs_wait_group *g, bool switching)
+{
+    const size_t at = strlen(e->claim);
+    const char *slash = strrchr(e->file, '/');
+    snprintf(e->claim + at, sizeof e->claim - at, ", %s %s%s%s%.*s", thousands((double)g->count).text,
+             switching ? "of them" : "time", switching ? "" : plural((double)g->count),
+             *g->via ? ", by " : "", (int)strcspn(g->via, "@"), g->via);
+    if (e->line)
+        snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), " at %.200s:%u",
+                 slash ? slash + 1 : e->file, e->line);
+}
+
+void explain_machine(struct explanation *e, const struct cs_wait_groups *w)
+{
+    bool own;
+    const uint64_t ns = cs_wait_for_cpu_ns(w, &own);
+    if (!own && (double)ns >= MACHINE_FROM * (double)w->all_ns)
+        snprintf(
+            e->machine, sizeof e->machine,
+            "Threads also waited %s s for a CPU. Other programs had the CPUs, or waking a thread took that "
+            "long: it depends on the machine and its load.",
+            figure((double)ns * 1e-9, 3).text);
+}
+
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *w, const struct cs_wait_group *g)
 {
@@ -111,7 +147,17 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
         explain_text(e, "who meanwhile was", meanwhile);
     rule_out(e, w, g->kind);
     e->of_program.low = 0; /* another wait may take its place */
-    e->of_program.high = percent(w, ns);
+    e->of_program.high = percent(w, with_queue(w, g, ns));
+    if (cs_wait_is_switching(w, g)) { /* switches take CPU time, too: nobody knows how much */
+        e->of_program.low = e->of_program.high = NAN;
+        e->advice =
+            "fewer hand-overs: a longer queue between the threads, several items for one signal, or one "
+            "thread that does both parts";
+    }
     (void)wait_line(store, w, g, e);
+    if (strcmp(g->kind, "run-queue") != 0) {
+        add_times(e, g, cs_wait_is_switching(w, g));
+        explain_machine(e, w);
+    }
     explain_verify(e, args, store, true);
 }
