@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define RULED_OUT_BELOW 0.02  /* of the function's time, at most: nothing to gain there */
 #define ALTERNATIVE_FROM 0.05 /* a cause that may have as much is evidence that a reader should weigh */
@@ -97,6 +99,15 @@ static void find_gain(struct explanation *e, const struct calc_subject *s, const
                               fmin(share + all, 1) * e->of_function.high};
 }
 
+/* A library of the system whose source isn't at hand: nothing for the reader to change. */
+static bool is_fixed(const struct cs_store_image *image, const char *file)
+{
+    const char *path = image->path;
+    return image->kind == CS_IMAGE_VDSO ||
+           ((strncmp(path, "/usr/lib", 8) == 0 || strncmp(path, "/lib", 4) == 0) && strstr(path, ".so") &&
+            access(file, R_OK) < 0);
+}
+
 static void claim(struct explanation *e, const struct calc_subject *s, const struct calc_answer *a,
                   double share)
 {
@@ -112,6 +123,10 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
         snprintf(e->file, sizeof e->file, "%s", frame.file);
         e->line = frame.line;
     }
+    if (is_fixed(&s->row->image->image, e->file))
+        e->advice =
+            "fewer calls of it, or a cheaper way to the same result: callers shows who calls it (its code "
+            "can't be changed here)";
     snprintf(e->claim, sizeof e->claim, "%.200s has %.1f %% of the samples, and %s", e->function, 100 * share,
              a->sentence);
     explain_number(e, name->words, 100 * fmin(a->worst.share, 1), 100 * fmin(a->worst.low, 1),

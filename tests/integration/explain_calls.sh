@@ -19,6 +19,10 @@ names = [r["procedure"] for r in json.load(sys.stdin)["rows"] if r["image"] == "
 print(names[0] if names else "")')
 [ -n "$entry" ] || fail "no function of the kernel has page_fault in its name"
 "$CYCLESCOPE" explain --store "$work/faults" --json "$entry" >"$work/kernel.json" || fail "explain $entry"
+# Without source of its own, nobody can be named: but no change of the library's code is proposed either.
+gcc -O2 -o "$work/nameless" tests/programs/calling.c || fail "the program doesn't build without debug information"
+"$CYCLESCOPE" record -o "$work/nameless.store" -F 1000 --burst-rate 30 -- "$work/nameless" strings 3 >"$work/out" 2>&1 || { cat "$work/out"; fail "record"; }
+"$CYCLESCOPE" explain --store "$work/nameless.store" --json >"$work/nameless.json" || fail "explain without debug information"
 python3 - "$work" <<'P' || exit 1
 import json, sys
 work = sys.argv[1]
@@ -55,6 +59,8 @@ lines = [e["text"] for e in d["evidence"] if e["what"] == "call"]
 check(f"both are evidence: {lines}", any("malloc" in l for l in lines) and any("free" in l for l in lines))
 d = load("kernel")
 check(f"a function of the kernel: {d['claim']}", d["about"] == "call" and d["function"] == "faults" and "page_fault" in d["claim"])
+d = load("nameless")
+check(f"without debug information: {d['claim'] or d['missing']}", d["about"] != "call" and (d["claim"] is None or "fewer calls" in d["advice"]))
 sys.exit(bad > 0)
 P
 echo ok
