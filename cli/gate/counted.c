@@ -17,6 +17,7 @@
 #define GRAIN 1e-4
 #define DIFFERING_MAX_PERCENT 0.5 /* what the length of a path or the environment changes */
 #define TIMES_ITS_RANGE 3.0
+#define ROOM 10.0
 #define GUILTY_PERCENT 0.05
 #define MOST 0.5 /* of a function's growth in time: then the instructions are the cause */
 
@@ -102,6 +103,22 @@ static bool row_differs(const struct gate_counted *c, const struct run_row *row)
     return !mix || differs(&c->functions, row->samples) || differs(&c->mix, mix->samples);
 }
 
+/* How much of a row differs, as a share: by its count and by its mix, with room for numbers that are alike. */
+static double part_differing(const struct gate_counted *c, const struct run_row *row)
+{
+    const struct run_row *rows[2] = {row, same_row(&c->mix, row)};
+    double part = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!rows[i])
+            return 1;
+        const struct runs *runs = i ? &c->mix : &c->functions;
+        const double a = spread_of(runs, rows[i]->samples, 0).mean,
+                     b = spread_of(runs, rows[i]->samples, 1).mean;
+        part = fmax(part, ROOM * fabs(b - a) / fmax(fmax(a, b), 1));
+    }
+    return fmin(part, 1);
+}
+
 bool gate_counted_differs(const struct gate_counted *c, const struct gate_guilty *guilty)
 {
     bool found = false;
@@ -115,17 +132,21 @@ bool gate_counted_differs(const struct gate_counted *c, const struct gate_guilty
 
 static void compare_work(struct gate_counted *c)
 {
-    double all = 0, differing = 0;
+    double all = 0, differing = 0, parts = 0;
     for (size_t i = 0; i < c->functions.n_rows; i++) {
         const struct run_row *row = &c->functions.row[i];
         const double most = fmax(spread_of(&c->functions, row->samples, 0).mean,
                                  spread_of(&c->functions, row->samples, 1).mean);
         all += most;
-        if (row_differs(c, row))
+        if (row_differs(c, row)) {
             differing += most;
+            parts += most * part_differing(c, row);
+        }
     }
     c->differing_percent = all > 0 ? 100 * differing / all : 100;
     c->same_work = c->differing_percent < DIFFERING_MAX_PERCENT && same_arguments(c);
+    c->parts_percent = all > 0 ? 100 * parts / all : 100;
+    c->nearly_same_work = c->parts_percent < DIFFERING_MAX_PERCENT && same_arguments(c);
 }
 
 static bool enough(const struct runs *runs)

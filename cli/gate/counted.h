@@ -16,6 +16,8 @@ struct gate_counted {
     bool known;
     bool
         same_work; /* each function ran the same instructions as often, and the commands have the same arguments */
+    bool nearly_same_work;    /* in so many functions it isn't so, but by few instructions */
+    double parts_percent;     /* of the instructions, those that may be other ones */
     double differing_percent; /* of the instructions, those in functions of which that isn't so */
 };
 

@@ -149,12 +149,16 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
     return gate->n_guilty ? find_lines(gate, e, err) : 0;
 }
 
+static bool may_count(const struct cs_wait_change *x)
+{
+    return x->significant && !x->others && !x->idle && strcmp(x->kind, "run-queue") != 0;
+}
+
 static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
 {
     struct gate_estimate estimate;
     const size_t n = e->functions.n_runs;
-    if (!x->significant || x->others || x->idle || x->discovery >= GATE_CHANCE ||
-        strcmp(x->kind, "run-queue") == 0)
+    if (!may_count(x) || x->discovery >= GATE_CHANCE)
         return false;
     struct gate_run *run = calloc(n + 1, sizeof *run);
     for (size_t r = 0; run && r < n; r++) {
@@ -167,15 +171,18 @@ static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_chan
     return known && estimate.chance < BY_RUNS_ALONE;
 }
 
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, double *net, struct cs_error *err)
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower, double *net,
+                      struct cs_error *err)
 {
     const double base = gate_whole(e);
     *net = 0;
     for (size_t i = 0; e->waited && base > 0 && i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
-        if (!wait_counts(e, x))
+        const bool real = wait_counts(e, x);
+        if (real)
+            *net += x->difference / base;
+        if (!real && !(slower && may_count(x)))
             continue;
-        *net += x->difference / base;
         struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
                                   .image = (char *)x->image,
                                   .kind = x->kind,

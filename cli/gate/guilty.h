@@ -11,7 +11,7 @@
  * that only moved to another function is none. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
                           struct cs_error *err);
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, double *net,
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
                       struct cs_error *err);
 
 /* A function's name as it is shown; the caller frees it. NULL: no memory. */
