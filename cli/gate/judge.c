@@ -211,8 +211,8 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
         pace->verdict = GATE_CANT_TELL;
         snprintf(
             pace->sentence, sizeof pace->sentence,
-            "%s, but only %.4f %% of the instructions may be other ones: these made the difference, or where "
-            "code and data lie; more runs may name a function that grew",
+            "%s, but only %.4f %% of the instructions may be other ones, or code and data lie elsewhere. "
+            "More runs may name a function that grew",
             gate_percent(pace->estimate.change, change), counted->parts_percent);
         return;
     }
