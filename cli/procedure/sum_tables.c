@@ -59,6 +59,10 @@ static void print_hot(struct output *out, const struct sum_tally *t)
 
 static void print_notes(struct output *out, const struct sum_tally *t)
 {
+    if (t->small > t->all.total)
+        output_note(out, "Functions with few samples have more of the time than all functions that are "
+                         "explained. The causes hold for the explained functions only. Record longer to "
+                         "explain more of them.");
     if (t->n_blind)
         output_note(
             out,
