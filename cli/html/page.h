@@ -38,8 +38,8 @@ int page_procedures(json_t *page, const struct parsed *args, struct profile *pro
 /* A procedure's control-flow graph: "svg", how many blocks are "shown" of "blocks"; null where there is none.
  */
 json_t *page_cfg(const struct analysed_image *image, const struct profile_row *row);
-/* "timeline": charts of the interval profiles, newest recording unless another is named; "phases". */
-void page_timeline(json_t *page, const char *store, const char *epoch);
+/* "timeline": charts of the store's interval profiles; "phases". */
+void page_timeline(json_t *page, struct cs_store *store);
 /* Adds the charts of a sample log to "timeline". */
 void page_log(json_t *page, const struct parsed *args);
 /* "labels": samples of the page's rows by thread, process, ...; null where nothing was kept apart. After page_procedures. */

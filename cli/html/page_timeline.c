@@ -97,13 +97,13 @@ static json_t *phase_json(const struct interval_matrix *m, const struct cs_phase
                      p->samples ? 100 * most / (double)p->samples : 0.0);
 }
 
-void page_timeline(json_t *page, const char *store, const char *epoch)
+void page_timeline(json_t *page, struct cs_store *store)
 {
-    struct interval_filter filter = {.epoch = epoch};
+    const struct interval_filter all = {0};
     struct interval_matrix m;
     struct cs_error ignored = {0};
     json_t *charts = json_array(), *phases = json_array();
-    if (interval_matrix_open(&m, store, &filter, &ignored) == 0) {
+    if (interval_matrix_of(&m, store, &all, &ignored) == 0) {
         struct cs_phase *found = calloc(m.n_intervals + 1, sizeof *found);
         int64_t n =
             found ? cs_phases_find(m.counts, m.n_intervals, m.n_procedures, CS_PHASE_DISTANCE, found) : 0;

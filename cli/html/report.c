@@ -2,6 +2,7 @@
 /* report --html: one page that opens offline, with everything that the store knows. The page's parts are in
  * report/, its contents are JSON (page.h). */
 #include "cli/command/figures.h"
+#include "cli/command/recordings.h"
 #include "cli/command/time_range.h"
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
@@ -144,6 +145,17 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
                 thousands(total).text, plural(total), total > 0 ? 100 * 0.0995 / __builtin_sqrt(total) : 0.0);
 }
 
+/* A profile of one process may see other epochs than the intervals do. */
+static void add_timeline(json_t *page, const struct parsed *args, const char *path, const struct profile *p)
+{
+    struct cs_store *other = NULL;
+    struct cs_error ignored = {0};
+    if (option_given(args, "process"))
+        (void)recordings_open(path, recording_asked(args), RECORDINGS_OF_SAMPLES, &other, NULL, &ignored);
+    page_timeline(page, other ? other : p->store);
+    cs_store_close(other);
+}
+
 static int build(const struct parsed *args, const char *store, struct profile *p, json_t *page,
                  struct cs_error *err)
 {
@@ -176,7 +188,7 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     if (rc == 0 && p->n_epochs == 1)
         rc = page_thread_lines(page, p->store, chains.label, err);
     if (rc == 0) {
-        page_timeline(page, store, recording_asked(args));
+        add_timeline(page, args, store, p);
         if (option_given(args, "log"))
             page_log(page, args);
         page_observed(page, args, p);

@@ -198,18 +198,16 @@ static int fill(struct gathering *g)
     return rc;
 }
 
-int interval_matrix_open(struct interval_matrix *matrix, const char *path,
-                         const struct interval_filter *filter, struct cs_error *err)
+int interval_matrix_of(struct interval_matrix *matrix, struct cs_store *store,
+                       const struct interval_filter *filter, struct cs_error *err)
 {
     *matrix = (struct interval_matrix){.names = cs_table_open(&cs_schema_stacks)};
-    struct gathering g = {.matrix = matrix, .filter = filter, .err = err};
+    struct gathering g = {.matrix = matrix, .filter = filter, .store = store, .err = err};
     const struct cs_query intervals = {.kind = CS_KIND_INTERVALS};
     const struct cs_catalog *catalog;
     const struct cs_store_profile_ref *ref;
-    int rc = matrix->names ? recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &g.store, NULL, err)
-                           : out_of_memory(err);
+    int rc = matrix->names ? cs_store_catalog(store, &catalog, err) : out_of_memory(err);
     progress_init(&g.bar, "reading", "profiles", 0);
-    rc = rc < 0 ? rc : cs_store_catalog(g.store, &catalog, err);
     for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &intervals, &at));)
         g.bar.total += matches(&g, ref);
     for (size_t at = 0; rc == 0 && (ref = cs_catalog_next(catalog, &intervals, &at));)
@@ -217,7 +215,8 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
     progress_fini(&g.bar);
     if (rc == 0 && g.n == 0)
         rc = cs_fail(err, ENOENT, "%s holds no intervals%s; sample with cyclescope record --intervals 1s",
-                     path, filter->epoch || filter->image || filter->event ? " of what was asked for" : "");
+                     cs_store_path(store),
+                     filter->epoch || filter->image || filter->event ? " of what was asked for" : "");
     if (rc == 0)
         rc = gather_periods(&g, catalog);
     if (rc == 0) {
@@ -227,10 +226,20 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
         rc = fill(&g);
     }
     cs_image_close(g.code);
-    cs_store_close(g.store);
     free(g.rows);
     if (rc < 0)
         interval_matrix_close(matrix);
+    return rc;
+}
+
+int interval_matrix_open(struct interval_matrix *matrix, const char *path,
+                         const struct interval_filter *filter, struct cs_error *err)
+{
+    struct cs_store *store = NULL;
+    *matrix = (struct interval_matrix){0};
+    int rc = recordings_open(path, filter->epoch, RECORDINGS_OF_SAMPLES, &store, NULL, err);
+    rc = rc < 0 ? rc : interval_matrix_of(matrix, store, filter, err);
+    cs_store_close(store);
     return rc;
 }
 

@@ -33,8 +33,11 @@ struct interval_matrix {
 };
 
 /* -ENOENT when the store has no interval profiles. */
-int interval_matrix_open(struct interval_matrix *matrix, const char *store,
+int interval_matrix_open(struct interval_matrix *matrix, const char *path,
                          const struct interval_filter *filter, struct cs_error *err);
+/* Of a store that is open: the filter's epoch isn't looked at. */
+int interval_matrix_of(struct interval_matrix *matrix, struct cs_store *store,
+                       const struct interval_filter *filter, struct cs_error *err);
 void interval_matrix_close(struct interval_matrix *matrix);
 
 #endif
