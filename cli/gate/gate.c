@@ -213,9 +213,8 @@ static const struct option_entry options[] = {
     {"show-output", 0, NULL, "let both commands write where gate writes (default: nowhere)"},
     OPTION_FREQUENCY,
     {"results", 0, NULL,
-     "compare two files of a benchmark tool: hyperfine, pytest-benchmark, Google Benchmark, go test -bench; "
-     "or two of "
-     "Criterion's folders"},
+     "compare two results of hyperfine, pytest-benchmark, Google Benchmark, go test -bench, or Criterion "
+     "(folders)"},
     {"ignore-below", 0, "PERCENT", "a smaller growth is never called slower (1; with --results 5)"},
     {"must-see", 0, "PERCENT", "\"same\" needs runs that would have shown this growth (3; with --results 5)"},
     {"require", 0, "LIST",
