@@ -65,6 +65,18 @@ static void write_counter(struct emitter *e, uint32_t counter, bool flags_dead)
     slot(e, 0x8b, RAX, CS_COUNT_RAX);
 }
 
+unsigned cs_count_back_to_load(const uint8_t code[2 * CS_COUNT_AROUND])
+{
+    static const uint8_t load[] = {0x65, 0x48, 0x8b, 0x04, 0x25},
+                         next[] = {0x48, 0x8d, 0x40, 0x01, 0x65, 0x48, 0x89, 0x04, 0x25};
+    for (unsigned back = 9; back <= CS_COUNT_AROUND; back += 4) {
+        const uint8_t *at = code + CS_COUNT_AROUND - back;
+        if (memcmp(at, load, sizeof load) == 0 && memcmp(at + 9, next, sizeof next) == 0)
+            return back;
+    }
+    return 0;
+}
+
 static void copy(struct emitter *e, const struct cs_count_decoded *d)
 {
     const unsigned from = e->out->n_code;

@@ -11,6 +11,7 @@
 
 #define CS_COUNT_INSTRUCTIONS_MAX 48 /* of a block */
 #define CS_COUNT_CODE_MAX 4096       /* bytes of a translation */
+#define CS_COUNT_AROUND 13           /* bytes from a counter's load to its store */
 #define CS_COUNT_READ_MAX (15 * CS_COUNT_INSTRUCTIONS_MAX)
 
 /* A thread's memory, at its GS: */
@@ -52,6 +53,10 @@ struct cs_count_translation {
  * with RAX, RCX and RDX saved. */
 void cs_count_translate(const uint8_t *bytes, size_t n, uint64_t pc, uint64_t at, uint32_t counter,
                         uint64_t lookup, struct cs_count_translation *out);
+
+/* A thread stands in the middle of `code`. The bytes that it has to go back to the load of its counter, so that what others add to
+ * the counter before it goes on isn't lost; 0: it isn't between that load and the store. */
+unsigned cs_count_back_to_load(const uint8_t code[2 * CS_COUNT_AROUND]);
 
 /* The code for indirect branches, for the place `at`. `trap`, `syscall`: offsets of where it traps for want of a translation, and
  * of a system call for us. Its length. */

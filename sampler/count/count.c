@@ -183,9 +183,23 @@ static int on_call_exit(struct cs_counting *c, struct cs_count_thread *t)
                : cs_fail(c->err, ENOTSUP, "it replaces its code as it runs");
 }
 
-/* Delivered by one step: the thread stands at the handler's first instruction then, or has no handler. */
+/* By one step to the handler's first instruction. Without a handler the step would run the program's next system call unseen. */
 static int deliver(struct cs_count_thread *t, int signal)
 {
+    struct user_regs_struct regs;
+    uint8_t code[2 * CS_COUNT_AROUND];
+    assert(t->space);
+    if (!cs_count_is_caught(t, signal))
+        return cs_count_go_on(t, signal);
+    if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+        return 0; /* it was killed */
+    if (cs_count_in_areas(t->space, regs.rip) &&
+        pread(t->space->mem, code, sizeof code, (off_t)(regs.rip - CS_COUNT_AROUND)) == sizeof code) {
+        const unsigned back = cs_count_back_to_load(code);
+        regs.rip -= back;
+        if (back && ptrace(PTRACE_SETREGS, t->tid, 0, &regs) < 0)
+            return errno == ESRCH ? 0 : -errno;
+    }
     t->stepping = true;
     return ptrace(PTRACE_SINGLESTEP, t->tid, 0, signal) == 0 || errno == ESRCH ? 0 : -errno;
 }

@@ -6,7 +6,8 @@
  * program; only the program counter lies elsewhere. The segment register GS belongs to us. Addresses aren't random, so
  * that a program that computes the same counts the same. A command takes about three times as long.
  *
- * An instruction with `rep` counts once, as a PMU counts it. Threads and children count, too.
+ * An instruction with `rep` counts once, as a PMU counts it. Threads and children count, too. A block counts as a whole, even if
+ * a fault, a kill or a jump out of a handler leaves it in the middle.
  *
  * Refused, with a sentence: programs that make code as they run, and instructions that can't be translated.
  *

@@ -3,7 +3,9 @@
 
 #ifdef __x86_64__
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -83,6 +85,20 @@ int64_t cs_count_call_in(void *arg, uint64_t at, long number, const uint64_t arg
             (void)syscall(SYS_tkill, tid, WSTOPSIG(status)); /* it comes again */
     }
     return ptrace(PTRACE_SETREGS, tid, 0, &was) < 0 ? -ESRCH : (int64_t)now.rax;
+}
+
+bool cs_count_is_caught(const struct cs_count_thread *t, int signal)
+{
+    char path[64], line[256];
+    uint64_t caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)t->tid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "SigCgt: %" SCNx64, &caught) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return caught >> (signal - 1) & 1;
 }
 
 int cs_count_go_on(struct cs_count_thread *t, int signal)

@@ -41,6 +41,8 @@ void cs_count_thread_remove(struct cs_counting *c, struct cs_count_thread *t);
 void cs_count_thread_leave_space(struct cs_count_thread *t);
 /* A cs_count_call; `arg` is the thread's ID. */
 int64_t cs_count_call_in(void *arg, uint64_t at, long number, const uint64_t argument[6]);
+/* It has a handler for the signal. */
+bool cs_count_is_caught(const struct cs_count_thread *t, int signal);
 /* Until its next system call or signal. 0 or negative errno; that it is gone is no failure. */
 int cs_count_go_on(struct cs_count_thread *t, int signal);
 

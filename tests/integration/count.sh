@@ -35,7 +35,7 @@ __asm__(".type carried, @function\ncarried: jmp 1f\n1: lea 1(%rdi), %rdi\n mov %
         " nop\n ret\n.size carry, . - carry\n");
 static volatile sig_atomic_t ticks;
 static sigjmp_buf back;
-static void on_tick(int n) { (void)n; ticks++; turn(10); }
+static void on_tick(int n) { (void)n; ticks++; turn(1000); carry(0); }
 static void on_fault(int n) { (void)n; siglongjmp(back, 1); }
 static void *thread(void *arg) { turn(100000); return arg; }
 int main(int argc, char **argv)
@@ -59,6 +59,11 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "signals")) {
         struct itimerval every = {{0, 1000}, {0, 1000}};
+        pid_t self = getpid(), sender = fork(); /* of a signal without a handler, while we fork */
+        if (sender == 0) while (kill(self, SIGWINCH) == 0) usleep(50);
+        for (int i = 0; i < 100; i++) { pid_t child = fork(); if (child == 0) _exit(0); waitpid(child, NULL, 0); }
+        kill(sender, SIGKILL);
+        waitpid(sender, NULL, 0);
         signal(SIGALRM, on_tick);
         signal(SIGSEGV, on_fault);
         setitimer(ITIMER_REAL, &every, NULL);
@@ -66,7 +71,7 @@ int main(int argc, char **argv)
         while (ticks < 50) { sum += carry(0); calls++; turn(100); }
         signal(SIGALRM, SIG_IGN);
         for (volatile int i = 0; i < 3; i++) if (!sigsetjmp(back, 1)) *(volatile int *)8 = 0;
-        printf("%d %d %lu\n", sum == calls, 1, calls);
+        printf("%d %d %lu %d\n", sum == calls, 1, calls, ticks);
     }
     if (argc > 1 && !strcmp(argv[1], "crash")) *(volatile int *)8 = 0;
     if (argc > 1 && !strcmp(argv[1], "sleep")) for (;;) pause();
@@ -89,7 +94,9 @@ grep -q '"processes": 7' said || fail "children: $(cat said)"
 count ./p signals
 [ $code = 0 ] && grep -q '^1 1 ' said || fail "signals: exit $code: $(cat said err)"
 calls=$(head -1 said | cut -d' ' -f3)
-[ "$(of carry)" = $((9 * calls)) ] || fail "carry under signals: $(of carry) of $calls calls"
+ticks=$(head -1 said | cut -d' ' -f4)
+[ "$(of carry)" = $((9 * (calls + ticks))) ] || fail "carry under signals: $(of carry) of $calls calls and $ticks in handlers"
+[ "$(of turn)" = $((203 * calls + 2003 * ticks)) ] || fail "a loop under signals: $(of turn) of $calls calls and $ticks in handlers"
 count ./p crash
 [ $code = 0 ] && grep -q '"exit_code": 139' said || fail "a crash: $(cat said err)"
 
