@@ -6,6 +6,7 @@
 #include "cli/explain/called.h"
 #include "cli/explain/explain.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static void claim(struct explanation *e, const struct called *c, uint32_t line, 
     struct sum sums[64];
     const size_t n = sums_of(c, line, false, sums, sizeof sums / sizeof *sums);
     double in_system_calls = 0, in_faults = 0, from_caller = 0;
+    assert(n > 0); /* the line is one of a call */
     char names[420], through_text[220] = "", within[400] = "", from[500] = "", where[400];
     for (uint32_t i = 0; i < c->n_calls; i++)
         if (called_same_function(c, c->calls[i].line, line)) {

@@ -202,7 +202,7 @@ int gate_record_causes(struct gate_turns *t, struct cs_error *err)
 {
     char **const command[2] = {t->base, t->head};
     char store[PATH_MAX];
-    bool alone;
+    bool alone = true;
     int rc = 0;
     t->causes = true;
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
