@@ -21,8 +21,9 @@ struct place { /* what one address of an image is */
     uint32_t line,
         outer;       /* of own code: the inlined function's line, and the line outside of that; else NONE */
     uint32_t callee; /* of own code: what it calls there; of other code: its name; NONE: not known */
-    uint64_t start;  /* of the procedure */
-    bool kernel, stated; /* stated: what entered the kernel is known by `kind` */
+    uint32_t image;
+    uint64_t start, samples; /* of the procedure; that fell there, in own code */
+    bool stated;             /* `kind` says what entered the kernel */
     enum called_kind kind;
 };
 
@@ -34,16 +35,10 @@ struct state {    /* of a node */
     enum called_kind kind;
 };
 
-struct procedure_samples {
-    uint32_t image;
-    uint64_t start, samples;
-};
-
 struct finding {
     struct called *c;
     const struct cs_contexts *tree;
     CS_ARRAY(struct place) places;
-    CS_ARRAY(struct procedure_samples) own;
 };
 
 static uint32_t line_number(struct called *c, const struct cs_image_frame *frame)
@@ -148,20 +143,6 @@ static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
     return (uint32_t)f->places.n;
 }
 
-static void add_own(struct finding *f, uint32_t image, uint64_t start, uint64_t samples)
-{
-    size_t i = 0;
-    while (i < f->own.n && (f->own.at[i].image != image || f->own.at[i].start != start))
-        i++;
-    if (i < f->own.n) {
-        f->own.at[i].samples += samples;
-        return;
-    }
-    struct procedure_samples *own = cs_array_add(&f->own);
-    if (own)
-        *own = (struct procedure_samples){image, start, samples};
-}
-
 static void add_call(struct called *c, const struct called_call *call)
 {
     uint32_t i = 0;
@@ -185,10 +166,11 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
 {
     const struct state *s = &states[node];
     const uint64_t n = cs_contexts_at(f->tree, node)->self;
-    const struct place *own = &f->places.at[of_node[s->own] - 1];
+    struct place *own = &f->places.at[of_node[s->own] - 1];
     const struct cs_context *at = cs_contexts_at(f->tree, s->own);
     if (s->own == node) {
-        add_own(f, at->image, own->start, n);
+        own->image = at->image;
+        own->samples += n;
         return;
     }
     if (own->line == NONE || (s->kernel && (!s->stated || s->kind == CALLED_INTERRUPT)))
@@ -234,11 +216,24 @@ static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kern
 
 CS_ORDER(by_samples, struct called_call, cs_order(b->samples, a->samples), cs_order(a->line, b->line))
 
+CS_ORDER(by_procedure, struct place, cs_order(a->image, b->image), cs_order(a->start, b->start))
+
+/* Of the own procedure that has most. The places change their order. */
+static double most_own(struct finding *f)
+{
+    uint64_t most = 0, samples = 0;
+    cs_sort(f->places.at, f->places.n, by_procedure);
+    for (size_t i = 0; i < f->places.n; i++) {
+        const struct place *p = &f->places.at[i];
+        samples = (i && by_procedure(p, p - 1) == 0 ? samples : 0) + p->samples;
+        most = samples > most ? samples : most;
+    }
+    return (double)most;
+}
+
 static void finish(struct finding *f, const struct cs_catalog *catalog, const uint32_t *of_node)
 {
     struct called *c = f->c;
-    for (size_t i = 0; i < f->own.n; i++)
-        c->own = (double)f->own.at[i].samples > c->own ? (double)f->own.at[i].samples : c->own;
     cs_sort(c->calls, c->n_calls, by_samples);
     for (uint32_t i = 1; c->n_calls && i < cs_contexts_count(f->tree); i++)
         if (of_node[i] && f->places.at[of_node[i] - 1].line == c->calls[0].line) {
@@ -247,6 +242,7 @@ static void finish(struct finding *f, const struct cs_catalog *catalog, const ui
             snprintf(c->path, sizeof c->path, "%s", image ? image->path : "");
             break;
         }
+    c->own = most_own(f);
 }
 
 static void read_tree(struct finding *f, const struct profile *profile, const struct cs_catalog *catalog,
@@ -293,7 +289,6 @@ bool called_find(struct called *c, const struct profile *profile, const struct p
         read_tree(&f, profile, catalog, through);
     }
     cs_array_free(&f.places);
-    cs_array_free(&f.own);
     cs_contexts_close(tree);
     return c->n_calls > 0 && c->total > 0;
 }

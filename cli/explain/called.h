@@ -6,8 +6,7 @@
  *     called_close(&c);     in any case
  *
  * A sample belongs to the innermost frame of its chain whose source is at hand (chain_line.h). It is a call's if that
- * frame isn't its own place. Time of interrupts is left out: they come
- * whatever runs. */
+ * frame isn't its own place. Time of interrupts is left out: they come whatever runs. */
 #ifndef CS_CLI_EXPLAIN_CALLED_H
 #define CS_CLI_EXPLAIN_CALLED_H
 
@@ -38,7 +37,7 @@ struct called {
     char path[4096];   /* of the image of the first call's line */
 };
 
-/* `through`: only of chains with that function's frames; NULL: all. False: nothing is known. */
+/* `through`: only of chains with that function's frames; NULL: all. False: no call is found. */
 bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through);
 void called_close(struct called *c);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code of libraries and of the kernel can't be changed, but the calling
- * function can. All that one function calls is one
+/* Code of libraries and of the kernel can't be changed, but the calling function can. All that one function calls is one
  * claim: malloc, calloc and free are the price of the same allocation. */
 #include "cli/command/figures.h"
 #include "cli/explain/called.h"
 #include "cli/explain/explain.h"
+#include "store/base/text.h"
 
 #include <assert.h>
 #include <math.h>
@@ -24,8 +24,7 @@ static const char *advice_of(const char *callee)
         const char *names, *advice; /* names between blanks; one that ends with "*" is a beginning */
     } table[] = {
         {" malloc calloc realloc free reallocarray aligned_alloc posix_memalign operator* _Znwm _Znam "
-         "_ZdlPv* _ZdaPv* "
-         "_int_malloc _int_free ",
+         "_ZdlPv* _ZdaPv* _int_malloc _int_free ",
          "memory that is kept and used again, or one allocation outside of the loop"},
         {" read pread* readv recv* write pwrite* writev send* fgetc getc fputc putc ",
          "fewer and larger calls: data that is collected in a buffer of the program"},
@@ -38,8 +37,7 @@ static const char *advice_of(const char *callee)
         {" clock_gettime gettimeofday time clock __vdso* ",
          "one look at the clock for many items, or a counter that says when to look"},
         {" snprintf sprintf printf fprintf vsnprintf vsprintf vfprintf __snprintf* __sprintf* __printf* "
-         "__fprintf* "
-         "sscanf fscanf __isoc99_* strtod strtol ",
+         "__fprintf* sscanf fscanf __isoc99_* strtod strtol ",
          "a conversion written for this one format, or fewer calls"},
         {" sigsetjmp __sigsetjmp setjmp _setjmp longjmp siglongjmp __longjmp* sigprocmask pthread_sigmask ",
          "jumps that don't save the signal mask (sigsetjmp with 0, _setjmp), because saving it is a system "
@@ -126,12 +124,6 @@ static void names_text(const struct called *c, const struct sum *sums, size_t n,
         snprintf(text + strlen(text), size - strlen(text), " and others");
 }
 
-static const char *base_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
-}
-
 /* The line outside that most of the function's calls come from; UINT32_MAX: none has half of them. */
 static uint32_t caller_of(const struct called *c, uint32_t line, double all, double *samples)
 {
@@ -188,7 +180,7 @@ static void add_evidence(struct explanation *e, const struct called *c, uint32_t
     if (in_faults > 0)
         add_share(e, "of it in page faults", NULL, in_faults, c->total);
     if (caller != UINT32_MAX) {
-        snprintf(text, sizeof text, "%.200s:%u (%.120s)", base_name(c->lines[caller].file),
+        snprintf(text, sizeof text, "%.200s:%u (%.120s)", cs_base_name(c->lines[caller].file),
                  c->lines[caller].line, c->lines[caller].function);
         add_share(e, "called from", text, samples, c->total);
     }
@@ -196,7 +188,7 @@ static void add_evidence(struct explanation *e, const struct called *c, uint32_t
         const struct called_line *at = &c->lines[sums[i].first->line];
         if (sums[i].samples < EVIDENCE_FROM * c->total)
             break;
-        snprintf(text, sizeof text, "%.120s at %.200s:%u", name_of(c, sums[i].first), base_name(at->file),
+        snprintf(text, sizeof text, "%.120s at %.200s:%u", name_of(c, sums[i].first), cs_base_name(at->file),
                  at->line);
         add_share(e, "call", text, sums[i].samples, c->total);
     }
@@ -231,12 +223,12 @@ static void claim(struct explanation *e, const struct called *c, uint32_t line, 
     const uint32_t caller = caller_of(c, line, all, &from_caller);
     if (caller != UINT32_MAX && !called_same_function(c, caller, line))
         snprintf(from, sizeof from, ", which %.120s calls at %.200s:%u", c->lines[caller].function,
-                 base_name(c->lines[caller].file), c->lines[caller].line);
+                 cs_base_name(c->lines[caller].file), c->lines[caller].line);
     snprintf(where, sizeof where, "%s %.120s%s%.200s:%u", direct ? "at" : "called in", at->function,
-             one_line ? " at " : ", mostly at ", base_name(at->file), at->line);
+             one_line ? " at " : ", mostly at ", cs_base_name(at->file), at->line);
     if (direct)
         snprintf(where, sizeof where, "%s %.200s:%u in %.120s", one_line ? "at" : "mostly at",
-                 base_name(at->file), at->line, at->function);
+                 cs_base_name(at->file), at->line, at->function);
     snprintf(e->claim, sizeof e->claim, "%.1f %% of the time is in %s%s%s, %s%s", 100 * all / c->total,
              through_text, names, within, where, from);
     e->about = EXPLAIN_CALL;

@@ -3,6 +3,7 @@
  * waits. */
 #include "cli/command/figures.h"
 #include "cli/explain/explain.h"
+#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,13 +93,12 @@ static uint64_t with_queue(const struct cs_wait_groups *w, const struct cs_wait_
 static void add_times(struct explanation *e, const struct cs_wait_group *g, bool switching)
 {
     const size_t at = strlen(e->claim);
-    const char *slash = strrchr(e->file, '/');
     snprintf(e->claim + at, sizeof e->claim - at, ", %s %s%s%s%.*s", thousands((double)g->count).text,
              switching ? "of them" : "time", switching ? "" : plural((double)g->count),
              *g->via ? ", by " : "", (int)strcspn(g->via, "@"), g->via);
     if (e->line)
         snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), " at %.200s:%u",
-                 slash ? slash + 1 : e->file, e->line);
+                 cs_base_name(e->file), e->line);
 }
 
 void explain_machine(struct explanation *e, const struct cs_wait_groups *w)

@@ -17,7 +17,8 @@ struct chain_line {
 /* The line with most samples; false: no frame has source. */
 bool chain_line_find(const struct profile *profile, const char *label, struct chain_line *out);
 /* Fills of_node, one for each node of the tree, by place, which is asked once for each place of an image; 0 where that can't be
- * opened, and in the kernel unless `kernel`. The places where samples fell are what those are charged to, unless the event is precise. False: no memory. */
+ * opened, and in the kernel unless `kernel`. The places where samples fell are what those are charged to, unless the event is
+ * precise. False: no memory. */
 bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
                        const struct cs_contexts *tree, bool precise, bool kernel, uint32_t *of_node,
                        uint32_t (*line_at)(void *arg, struct cs_image_code *code, uint64_t offset),
