@@ -10,21 +10,24 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BURSTS_MIN 4 /* of the base, which needs no named cause */
-#define MOST 0.5     /* of the function's growth */
-#define ASKED_MAX 3  /* functions: each costs a second or so a side */
+#define BURSTS_MIN 4       /* of the base, which needs no named cause */
+#define MOST 0.5           /* of the function's growth */
+#define ASKED_MAX 3        /* functions: each costs a second or so a side */
+#define CPU_SECONDS_MAX 30 /* of one answer: code may be made so that it takes long */
 
 /* In the child. */
 static _Noreturn void become(const char *function, const char *store, int to)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const struct rlimit limit = {CPU_SECONDS_MAX, CPU_SECONDS_MAX};
     char *argv[] = {(char *)"cyclescope", (char *)"calc", (char *)"--json", (char *)"--store",
                     (char *)store,        (char *)"--",   (char *)function, NULL};
-    if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0 &&
-        dup2(to, STDOUT_FILENO) >= 0)
+    if (nothing >= 0 && setrlimit(RLIMIT_CPU, &limit) == 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+        dup2(nothing, STDERR_FILENO) >= 0 && dup2(to, STDOUT_FILENO) >= 0)
         execv("/proc/self/exe", argv);
     _exit(127);
 }
