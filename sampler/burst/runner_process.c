@@ -227,7 +227,8 @@ static int end(struct cs_burst_runner *runner)
     return reap(runner, true);
 }
 
-/* Waits for a message of the runner. 0, -EPIPE, or -ETIMEDOUT after killing it. */
+/* Waits for a message of the runner. 0, -EPIPE: it ended; after killing it -ETIMEDOUT: no answer, -ETIME: it held a thread for too
+ * long, -EBUSY: it hung in the kernel. */
 static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms)
 {
     uint64_t until = cs_monotonic_ns() / 1000000 + limit_ms, stopped_since = 0;
@@ -244,13 +245,30 @@ static int await(struct cs_burst_runner *runner, char message, uint64_t limit_ms
         else if (!stopped_since)
             stopped_since = time;
         hung = hangs(runner) ? hung + 1 : 0;
-        bool stuck = hung == HUNG_POLLS || (stopped_since && time - stopped_since > STOPPED_MAX_MS &&
-                                            !runner->shared->command.verify);
-        if (stuck || time > until) {
+        bool holds =
+            stopped_since && time - stopped_since > STOPPED_MAX_MS && !runner->shared->command.verify;
+        int why = hung == HUNG_POLLS ? -EBUSY : holds ? -ETIME : time > until ? -ETIMEDOUT : 0;
+        if (why) {
             kill(runner->pid, SIGKILL);
-            return -ETIMEDOUT;
+            return why;
         }
     }
+}
+
+/* In words, of what await() said and how it ended. */
+static const char *why_text(int failed, int status, char text[static 64])
+{
+    if (failed == -EBUSY)
+        return "it hung in the kernel and was killed";
+    if (failed == -ETIME)
+        return "it held a thread for too long and was killed";
+    if (failed == -ETIMEDOUT)
+        return "it gave no answer in time and was killed: a busy machine?";
+    if (WIFSIGNALED(status))
+        snprintf(text, 64, "signal %d ended it", WTERMSIG(status));
+    else
+        snprintf(text, 64, "it ended with code %d", WEXITSTATUS(status));
+    return text;
 }
 
 /* All of one process, whoever gets its number; the vector first, by which the runner tells the program that the others are of
@@ -334,12 +352,12 @@ int cs_burst_runner_open(pid_t pid, struct cs_burst_runner **out, double *cpu_us
         int status = end(runner);
         int exit = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
         code = cs_fail(err,
-                       exit == CS_BURST_EXIT_GONE                           ? ESRCH
-                       : exit == CS_BURST_EXIT_OTHERS                       ? EPERM
-                       : exit == CS_BURST_EXIT_LATE || failed == -ETIMEDOUT ? ETIMEDOUT
-                                                                            : EIO,
-                       "the burst runner for process %d did not start (status 0x%x)", (int)pid,
-                       (unsigned)status);
+                       exit == CS_BURST_EXIT_GONE                       ? ESRCH
+                       : exit == CS_BURST_EXIT_OTHERS                   ? EPERM
+                       : exit == CS_BURST_EXIT_LATE || failed != -EPIPE ? ETIMEDOUT
+                                                                        : EIO,
+                       "the burst runner for process %d did not start: %s", (int)pid,
+                       why_text(failed, status, (char[64]){0}));
     }
     if (code)
         *cpu_us = cs_burst_runner_close(runner);
@@ -375,8 +393,8 @@ const struct cs_burst_shared *cs_burst_runner_go(struct cs_burst_runner *runner,
         write(runner->control, &go, 1) != 1 ? -EPIPE : await(runner, 'd', command->timeout_ms + 10000ULL);
     if (failed < 0) {
         int status = end(runner);
-        cs_fail(err, failed == -ETIMEDOUT ? ETIMEDOUT : EIO,
-                "the burst runner of process %d ended (status 0x%x)", (int)runner->target, (unsigned)status);
+        cs_fail(err, failed != -EPIPE ? ETIMEDOUT : EIO, "the burst runner of process %d ended: %s",
+                (int)runner->target, why_text(failed, status, (char[64]){0}));
         return NULL;
     }
     bound(&runner->shared->outcome);
