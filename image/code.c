@@ -190,7 +190,7 @@ uint64_t cs_image_bytes_held(const struct cs_image_code *code)
     const struct elf_file *files[] = {code->image, code->debug, code->mini, code->made};
     uint64_t bytes = code->lines ? lines_bytes(code->lines) : 0;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        bytes += files[i] ? files[i]->size : 0;
+        bytes += files[i] && !files[i]->lent ? files[i]->size : 0;
     return bytes;
 }
 
@@ -368,6 +368,11 @@ static unsigned made_frames(struct cs_image_code *code, uint64_t offset, struct 
     if (room > 1)
         frames[1] = (struct cs_image_frame){.function = name, .file = own};
     return room > 1 ? 2 : 1;
+}
+
+bool cs_image_has_lines(struct cs_image_code *code)
+{
+    return code->made || lines_of(code);
 }
 
 bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, size_t capacity)

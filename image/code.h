@@ -77,6 +77,8 @@ const struct cs_image_procedure *cs_image_procedure_named(struct cs_image_code *
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
                             unsigned capacity);
 
+/* Whether these questions have answers at all. */
+bool cs_image_has_lines(struct cs_image_code *code);
 /* After some of these questions: a sentence for the reader, if split debug information wasn't found; else false. */
 bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, size_t capacity);
 

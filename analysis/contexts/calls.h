@@ -2,6 +2,7 @@
 /* Call chains as frames of functions: what of a store's contexts a report or an exporter shows.
  *
  * Files of this module:
+ *   chains     the stored contexts, and the places that they name
  *   calls      the tree of functions of a store
  *   functions  from (image, offset) to functions, inlined ones too
  *   views      total time, callers, callees, the inverted tree
@@ -23,8 +24,7 @@
 #ifndef CS_ANALYSIS_CONTEXTS_CALLS_H
 #define CS_ANALYSIS_CONTEXTS_CALLS_H
 
-#include "store/contexts.h"
-#include "store/store.h"
+#include "analysis/contexts/chains.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,23 +43,13 @@ struct cs_call_function {
     uint64_t self, total;               /* samples in it, and in what it called too: each sample once */
 };
 
-struct cs_calls_wanted { /* NULL = all */
-    const char *event;   /* never NULL */
-    const char *label, *epoch;
-    bool keys;    /* for cs_calls_node */
-    bool inlines; /* inlined functions are frames: reads debug information */
-    bool
-        plain_rare; /* but of images with less than a thousandth of the samples it doesn't: a store of a machine has hundreds */
-    bool by_label; /* the outermost frames are the labels ("process"), or this where there is none */
-#define CS_CALLS_UNLABELLED "[unlabelled]"
-};
-
 struct cs_call_key { /* a stored context, and its node */
     uint64_t key;
     uint32_t node;
 };
 
 struct cs_calls {
+    struct cs_chains chains; /* what the tree was made of */
     struct cs_contexts *tree;
     struct cs_call_function *functions;
     uint32_t n_functions, capacity;
@@ -72,11 +62,6 @@ struct cs_calls {
     struct cs_table *keys, *names; /* for their texts: a key's number is its function's */
     char trouble[512]; /* why an image has no names of its own file, or lacks inlined ones; "" = none */
 };
-
-/* The contexts themselves, with their offsets, as one tree (`label`, `epoch` and `event` of `wanted` choose), summed. The
- * caller closes it. */
-int cs_calls_contexts(struct cs_store *store, const struct cs_calls_wanted *wanted, struct cs_contexts **out,
-                      struct cs_error *err);
 
 int cs_calls_open(struct cs_calls *calls, struct cs_store *store, const struct cs_calls_wanted *wanted,
                   struct cs_error *err);

@@ -37,7 +37,8 @@ struct state {    /* of a node */
 
 struct finding {
     struct called *c;
-    const struct cs_contexts *tree;
+    const struct cs_chains *chains;
+    const struct cs_contexts *tree; /* the only one of them */
     CS_ARRAY(struct place) places;
 };
 
@@ -250,7 +251,9 @@ static void read_tree(struct finding *f, const struct profile *profile, const st
 {
     const struct cs_contexts *tree = f->tree;
     const uint32_t n = cs_contexts_count(tree), images = cs_contexts_images(tree);
+    const bool precise = profile->events[profile->main_event].precise;
     uint32_t *of_node = calloc(n + 1, sizeof *of_node);
+    uint32_t *of_place = chain_line_places(catalog, profile->store, f->chains, precise, true, place_at, f);
     struct state *states = calloc(n + 1, sizeof *states);
     bool *is_kernel = calloc(images + 1, sizeof *is_kernel);
     for (uint32_t i = 0; is_kernel && i < images; i++) {
@@ -258,14 +261,15 @@ static void read_tree(struct finding *f, const struct profile *profile, const st
         const struct cs_store_image *image = *id ? cs_catalog_image(catalog, id) : NULL;
         is_kernel[i] = image && (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE);
     }
-    if (of_node && states && is_kernel &&
-        chain_line_places(catalog, profile->store, tree, profile->events[profile->main_event].precise, true,
-                          of_node, place_at, f)) {
+    if (of_node && of_place && states && is_kernel) {
+        for (uint32_t i = 1; i < n; i++)
+            of_node[i] = of_place[chain_line_place(&f->chains->trees[0], i, precise)];
         states[0].callee = NONE;
         walk(f, of_node, is_kernel, states, through);
         finish(f, catalog, of_node);
     }
     free(of_node);
+    free(of_place);
     free(states);
     free(is_kernel);
 }
@@ -274,22 +278,22 @@ bool called_find(struct called *c, const struct profile *profile, const struct p
 {
     const struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name};
     const struct cs_catalog *catalog;
-    struct cs_contexts *tree = NULL;
+    struct cs_chains chains;
     struct cs_error ignored = {0};
     *c = (struct called){0};
     if (profile->one_image || cs_store_catalog(profile->store, &catalog, &ignored) < 0 ||
-        cs_calls_contexts(profile->store, &wanted, &tree, &ignored) < 0 || !tree)
+        cs_chains_open(&chains, profile->store, &wanted, &ignored) < 0)
         return false;
     c->lines = calloc(LINES_MAX, sizeof *c->lines);
     c->calls = calloc(CALLS_MAX, sizeof *c->calls);
     c->names = calloc(NAMES_MAX, sizeof *c->names);
-    struct finding f = {.c = c, .tree = tree};
+    struct finding f = {.c = c, .chains = &chains, .tree = chains.trees[0].contexts};
     if (c->lines && c->calls && c->names) {
-        c->total = (double)cs_contexts_sum(tree);
+        c->total = (double)cs_contexts_at(f.tree, CS_CONTEXTS_ROOT)->total;
         read_tree(&f, profile, catalog, through);
     }
     cs_array_free(&f.places);
-    cs_contexts_close(tree);
+    cs_chains_close(&chains);
     return c->n_calls > 0 && c->total > 0;
 }
 

@@ -126,14 +126,15 @@ bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const
 {
     struct finding f = {.waits = waits, .group = group};
     const struct cs_calls_wanted wanted = {.event = CS_WAITS_EVENT};
-    struct cs_contexts *tree = NULL;
+    struct cs_chains chains;
     struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
     struct cs_image_frame frame;
     const struct call *most = NULL;
     if (!group->function || !group->function->image || group->function->image->kind == CS_IMAGE_KERNEL ||
-        cs_calls_contexts(store, &wanted, &tree, &ignored) < 0 || !tree)
+        cs_chains_open(&chains, store, &wanted, &ignored) < 0)
         return false;
+    const struct cs_contexts *tree = chains.trees[0].contexts;
     if (take_chains(&f, store) == 0 && cs_image_open(group->function->image, store, &code, &ignored) == 0) {
         join_chains(&f);
         for (uint32_t i = 1; i < cs_contexts_count(tree); i++) {
@@ -153,7 +154,7 @@ bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const
         snprintf(e->file, sizeof e->file, "%s", frame.file);
     }
     cs_image_close(code);
-    cs_contexts_close(tree);
+    cs_chains_close(&chains);
     cs_array_free(&f.chains);
     cs_array_free(&f.calls);
     return found;

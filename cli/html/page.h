@@ -44,11 +44,11 @@ void page_timeline(json_t *page, struct cs_store *store);
 void page_log(json_t *page, const struct parsed *args);
 /* "labels": samples of the page's rows by thread, process, ...; null where nothing was kept apart. After page_procedures. */
 int page_labels(json_t *page, struct profile *profile, const struct profile_rows *rows, struct cs_error *err);
-/* `member` ("chains"): the call chains of a store, a tree a process; null where it has none. `rows` (NULL: none): those
- * of "rows", which get samples of `event` (its index) with what they called. page_chains_of opens the store. */
-int page_chains(json_t *page, const char *member, struct cs_store *store, const struct profile_rows *rows,
-                unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err);
-/* Of chains that are read already: they are folded. */
+/* "chains": call chains, a tree a process; null where there are none. "rows", which are of `rows`, get samples of `event` (its
+ * index) with what they called. The calls are folded, here and in the next. */
+int page_chains(json_t *page, struct cs_calls *calls, const struct profile_rows *rows, unsigned event,
+                struct cs_error *err);
+/* As `member`, without rows. page_chains_of opens the store. */
 int page_calls(json_t *page, const char *member, struct cs_calls *calls, struct cs_error *err);
 int page_chains_of(json_t *page, const char *member, const char *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);

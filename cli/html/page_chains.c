@@ -112,26 +112,23 @@ int page_calls(json_t *page, const char *member, struct cs_calls *calls, struct 
     return 0;
 }
 
-int page_chains(json_t *page, const char *member, struct cs_store *store, const struct profile_rows *rows,
-                unsigned event, const struct cs_calls_wanted *wanted, struct cs_error *err)
+int page_chains(json_t *page, struct cs_calls *calls, const struct profile_rows *rows, unsigned event,
+                struct cs_error *err)
 {
-    struct cs_calls calls;
-    int rc = cs_calls_open(&calls, store, wanted, err);
-    if (rc < 0)
-        return rc;
-    if (rows && calls.total)
-        rows_with_calls(page, &calls, rows, event);
-    rc = page_calls(page, member, &calls, err);
-    cs_calls_close(&calls);
-    return rc;
+    if (calls->total)
+        rows_with_calls(page, calls, rows, event);
+    return page_calls(page, "chains", calls, err);
 }
 
 int page_chains_of(json_t *page, const char *member, const char *path, const struct cs_calls_wanted *wanted,
                    struct cs_error *err)
 {
     struct cs_store *store = NULL;
+    struct cs_calls calls = {0};
     int rc = cs_store_open(path, CS_STORE_READ, &store, err);
-    rc = rc < 0 ? rc : page_chains(page, member, store, NULL, 0, wanted, err);
+    rc = rc < 0 ? rc : cs_calls_open(&calls, store, wanted, err);
+    rc = rc < 0 ? rc : page_calls(page, member, &calls, err);
+    cs_calls_close(&calls);
     cs_store_close(store);
     return rc;
 }

@@ -83,7 +83,8 @@ void page_advise(json_t *advice, const char *format, ...)
 }
 
 /* In words, with numbers: where most time goes, why, what was not seen. */
-static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows, const char *label)
+static void summarise(json_t *page, struct profile *p, const struct profile_rows *rows,
+                      const struct cs_chains *chains)
 {
     json_t *advice = json_array();
     double total = (double)rows->total[p->main_event];
@@ -102,7 +103,7 @@ static void summarise(json_t *page, struct profile *p, const struct profile_rows
                     thousands((double)rows->n).text, plural((double)rows->n), half == 1 ? "has" : "have");
         struct hottest_line hottest;
         char sentence[1300];
-        hottest_line_find(p, rows, label, &hottest);
+        hottest_line_find(p, rows, chains, &hottest);
         hottest_line_sentence(&hottest, r, sentence, sizeof sentence);
         if (*sentence)
             page_advise(advice, "%s", sentence);
@@ -174,15 +175,18 @@ static int build(const struct parsed *args, const char *store, struct profile *p
     json_object_set_new(page, "subtitle", json_text(subtitle));
     unsigned details = (unsigned)option_number(args, "details", DETAILS_SHOWN, 0, 1000);
     rc = page_procedures(page, args, p, &rows, details, err);
-    if (rc == 0)
-        summarise(page, p, &rows, option(args, "process"));
-    rc = rc < 0 ? rc : page_labels(page, p, &rows, err);
     struct cs_calls_wanted chains = {.event = p->events[p->main_event].name,
                                      .label = option(args, "process"),
                                      .inlines = true,
                                      .plain_rare = true,
                                      .by_label = true};
-    rc = rc < 0 ? rc : page_chains(page, "chains", p->store, &rows, p->main_event, &chains, err);
+    struct cs_calls calls = {0};
+    rc = rc < 0 ? rc : cs_calls_open(&calls, p->store, &chains, err);
+    if (rc == 0)
+        summarise(page, p, &rows, &calls.chains);
+    rc = rc < 0 ? rc : page_labels(page, p, &rows, err);
+    rc = rc < 0 ? rc : page_chains(page, &calls, &rows, p->main_event, err);
+    cs_calls_close(&calls);
     profile_rows_fini(&rows);
     rc = rc < 0 ? rc : page_waits(page, p->store, &chains, err);
     if (rc == 0 && p->n_epochs == 1)

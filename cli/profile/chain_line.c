@@ -3,7 +3,6 @@
  * available source. So time in a library counts for the line that called it, as in gprof (Graham, Kessler, McKusick,
  * 1982), but without guesses. */
 #include "cli/profile/chain_line.h"
-#include "analysis/contexts/calls.h"
 #include "image/shared_code.h"
 #include "store/base/order.h"
 #include "store/catalog.h"
@@ -44,16 +43,13 @@ struct blamed {
 };
 
 struct frame_place {
-    uint32_t image, node;
+    uint32_t image, number;
     uint64_t offset;
-    bool charged; /* a sample's own place, not a call's */
 };
 
 struct blame {
-    const struct cs_contexts *tree;
     struct blamed *lines;
     uint32_t n_lines;
-    uint32_t *of_node; /* the number of its line and 1; 0: no source */
 };
 
 static struct cs_image_code *open_code(const struct cs_catalog *catalog, struct cs_store *store,
@@ -102,8 +98,7 @@ static bool named_place(struct cs_image_code *code, uint64_t offset, struct blam
     return found->file != NULL;
 }
 
-CS_ORDER(by_place, struct frame_place, cs_order(a->image, b->image), cs_order(a->offset, b->offset),
-         a->charged - b->charged)
+CS_ORDER(by_place, struct frame_place, cs_order(a->image, b->image), cs_order(a->offset, b->offset))
 
 /* Takes over `line`, or frees it. */
 static uint32_t line_number(struct blame *b, struct blamed line)
@@ -132,73 +127,98 @@ static uint32_t line_at(void *arg, struct cs_image_code *code, uint64_t offset)
 }
 
 /* Image after image: debug information is read once. */
-bool chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
-                       const struct cs_contexts *tree, bool precise, bool kernel, uint32_t *of_node,
+static void ask_places(const struct cs_catalog *catalog, struct cs_store *store,
+                       const struct cs_contexts *places, bool kernel, struct frame_place *order, uint32_t n,
+                       uint32_t *of_place,
                        uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset), void *arg)
 {
-    uint32_t n = cs_contexts_count(tree), open = 0;
-    struct frame_place *places = malloc((n + 1) * sizeof *places);
     struct cs_image_code *code = NULL;
-    for (uint32_t i = 1; places && i < n; i++) {
-        const struct cs_context *c = cs_contexts_at(tree, i);
-        places[i - 1] = (struct frame_place){c->image, i, c->offset, c->self && !precise};
-    }
-    if (places && n > 1)
-        cs_sort(places, n - 1, by_place);
-    for (uint32_t i = 0; places && i + 1 < n; i++) {
-        const struct frame_place *at = &places[i];
-        if (!i || at->image != open) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct frame_place *at = &order[i];
+        uint32_t *of = &of_place[2 * at->number];
+        if (!i || at->image != at[-1].image) {
             cs_image_close(code);
-            code = open_code(catalog, store, cs_contexts_image_id(tree, open = at->image), kernel);
+            code = open_code(catalog, store, cs_contexts_image_id(places, at->image), kernel);
         }
-        if (i && at->image == at[-1].image && at->offset == at[-1].offset && at->charged == at[-1].charged)
-            of_node[at->node] = of_node[at[-1].node];
-        else if (code)
-            of_node[at->node] =
-                place(arg, code, at->charged ? cs_image_charged(code, at->offset) : at->offset);
+        if (code && of[0])
+            of[0] = place(arg, code, at->offset);
+        if (code && of[1]) /* a function without lines is the same in all its instructions */
+            of[1] =
+                place(arg, code, cs_image_has_lines(code) ? cs_image_charged(code, at->offset) : at->offset);
+        if (!code)
+            of[0] = of[1] = 0;
     }
     cs_image_close(code);
-    free(places);
-    return places != NULL;
 }
 
-static const struct blamed *most_blamed(struct blame *b)
+uint32_t *chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
+                            const struct cs_chains *chains, bool precise, bool kernel,
+                            uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset),
+                            void *arg)
+{
+    const uint32_t n = cs_contexts_count(chains->places);
+    uint32_t *of_place = calloc(n, 2 * sizeof *of_place);
+    struct frame_place *order = malloc(n * sizeof *order);
+    for (size_t t = 0; of_place && t < chains->n; t++) /* those that are asked for */
+        for (uint32_t i = 1; i < cs_contexts_count(chains->trees[t].contexts); i++)
+            of_place[chain_line_place(&chains->trees[t], i, precise)] = 1;
+    for (uint32_t i = 1; order && i < n; i++) {
+        const struct cs_context *c = cs_contexts_at(chains->places, i);
+        order[i - 1] = (struct frame_place){c->image, i, c->offset};
+    }
+    if (of_place && order) {
+        cs_sort(order, n - 1, by_place);
+        ask_places(catalog, store, chains->places, kernel, order, n - 1, of_place, place, arg);
+    } else {
+        free(of_place);
+        of_place = NULL;
+    }
+    free(order);
+    return of_place;
+}
+
+static bool add_samples(struct blame *b, const struct cs_chain_tree *tree, const uint32_t *of_place,
+                        bool precise)
+{
+    const uint32_t n = cs_contexts_count(tree->contexts);
+    uint32_t *line = calloc(n, sizeof *line);  /* by node: the number of its line and 1; 0: no source */
+    for (uint32_t i = 1; line && i < n; i++) { /* parents have smaller numbers */
+        const struct cs_context *c = cs_contexts_at(tree->contexts, i);
+        line[i] = of_place[chain_line_place(tree, i, precise)];
+        if (!line[i])
+            line[i] = line[c->parent];
+        if (line[i])
+            b->lines[line[i] - 1].samples += c->self;
+    }
+    free(line);
+    return line != NULL;
+}
+
+static const struct blamed *most_blamed(struct blame *b, const struct cs_chains *chains,
+                                        const uint32_t *of_place, bool precise)
 {
     const struct blamed *most = NULL;
-    for (uint32_t i = 1; i < cs_contexts_count(b->tree); i++) { /* parents have smaller numbers */
-        const struct cs_context *c = cs_contexts_at(b->tree, i);
-        if (!b->of_node[i])
-            b->of_node[i] = b->of_node[c->parent];
-        if (b->of_node[i])
-            b->lines[b->of_node[i] - 1].samples += c->self;
-    }
+    for (size_t i = 0; i < chains->n; i++)
+        if (!add_samples(b, &chains->trees[i], of_place, precise))
+            return NULL;
     for (uint32_t i = 0; i < b->n_lines; i++)
         if (!most || b->lines[i].samples > most->samples)
             most = &b->lines[i];
     return most;
 }
 
-bool chain_line_find(const struct profile *profile, const char *label, struct chain_line *out)
+bool chain_line_find(const struct profile *profile, const struct cs_chains *chains, struct chain_line *out)
 {
-    struct cs_contexts *tree = NULL;
     struct cs_error ignored = {0};
-    struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name, .label = label};
     const struct cs_catalog *catalog;
-    bool found = false;
-    if (cs_calls_contexts(profile->store, &wanted, &tree, &ignored) < 0 || !tree)
-        return false;
-    struct blame b = {.tree = tree,
-                      .lines = calloc(LINES_MAX, sizeof *b.lines),
-                      .of_node = calloc(cs_contexts_count(tree) + 1, sizeof *b.of_node)};
-    cs_contexts_sum(tree);
-    const struct blamed *most =
-        b.lines && b.of_node && cs_store_catalog(profile->store, &catalog, &ignored) == 0 &&
-                chain_line_places(catalog, profile->store, tree, profile->events[profile->main_event].precise,
-                                  false, b.of_node, line_at, &b)
-            ? most_blamed(&b)
-            : NULL;
-    if (most && (double)most->samples > 0) {
-        found = true;
+    const bool precise = profile->events[profile->main_event].precise;
+    struct blame b = {.lines = calloc(LINES_MAX, sizeof *b.lines)};
+    uint32_t *of_place = b.lines && cs_store_catalog(profile->store, &catalog, &ignored) == 0
+                             ? chain_line_places(catalog, profile->store, chains, precise, false, line_at, &b)
+                             : NULL;
+    const struct blamed *most = of_place ? most_blamed(&b, chains, of_place, precise) : NULL;
+    const bool found = most && most->samples;
+    if (found) {
         *out =
             (struct chain_line){.line = most->line, .begins = most->begins, .samples = (double)most->samples};
         snprintf(out->file, sizeof out->file, "%s", most->file);
@@ -207,7 +227,6 @@ bool chain_line_find(const struct profile *profile, const char *label, struct ch
     for (uint32_t i = 0; b.lines && i < b.n_lines; i++)
         free(b.lines[i].file);
     free(b.lines);
-    free(b.of_node);
-    cs_contexts_close(tree);
+    free(of_place);
     return found;
 }

@@ -238,8 +238,8 @@ static bool look_at_callers(const struct profile *profile, const struct profile_
     return found;
 }
 
-void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
-                       struct hottest_line *out)
+void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
+                       const struct cs_chains *chains, struct hottest_line *out)
 {
     *out = (struct hottest_line){.how = HOTTEST_NOWHERE};
     if (rows->n == 0 || !rows->row[0].samples[profile->main_event])
@@ -250,19 +250,16 @@ void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
         if (rows->row[i].samples[profile->main_event] && hottest_line_of(profile, &rows->row[i], out))
             out->how = HOTTEST_LATER;
     /* Libraries and runtimes work for a line of the program: it is guilty where that is clearly more than the top row's. */
-    struct chain_line chains;
+    struct chain_line line;
     const double all = (double)rows->total[profile->main_event];
-    if (profile->one_image || !chain_line_find(profile, label, &chains) ||
-        chains.samples < CS_MODEL_GUILTY_SAMPLES_MIN || chains.samples < CS_MODEL_GUILTY_SHARE_MIN * all ||
-        (out->how == HOTTEST_OWN && chains.samples <= CS_MODEL_GUILTY_MORE * out->samples))
+    if (profile->one_image || !chain_line_find(profile, chains, &line) ||
+        line.samples < CS_MODEL_GUILTY_SAMPLES_MIN || line.samples < CS_MODEL_GUILTY_SHARE_MIN * all ||
+        (out->how == HOTTEST_OWN && line.samples <= CS_MODEL_GUILTY_MORE * out->samples))
         return;
-    *out = (struct hottest_line){.how = HOTTEST_CHAINS,
-                                 .line = chains.line,
-                                 .begins = chains.begins,
-                                 .samples = chains.samples,
-                                 .of = all};
-    memcpy(out->file, chains.file, sizeof out->file);
-    memcpy(out->function, chains.function, sizeof out->function);
+    *out = (struct hottest_line){
+        .how = HOTTEST_CHAINS, .line = line.line, .begins = line.begins, .samples = line.samples, .of = all};
+    memcpy(out->file, line.file, sizeof out->file);
+    memcpy(out->function, line.function, sizeof out->function);
 }
 
 const char *hottest_line_file(const struct hottest_line *hottest)

@@ -7,6 +7,7 @@
 #ifndef CS_CLI_PROFILE_HOTTEST_LINE_H
 #define CS_CLI_PROFILE_HOTTEST_LINE_H
 
+#include "analysis/contexts/chains.h"
 #include "cli/profile/profile.h"
 
 struct hottest_line {
@@ -26,10 +27,10 @@ struct hottest_line {
         of; /* samples on the line, of its row; HOTTEST_CHAINS: on the line or below it, of all; HOTTEST_CALLER: returns there, of all followed */
 };
 
-/* Best effort: what can't be read is as if it weren't there. `label` as in struct profile_filter. Of a profile of one
- * image (which call chains don't keep to) chains aren't asked. */
-void hottest_line_find(struct profile *profile, const struct profile_rows *rows, const char *label,
-                       struct hottest_line *out);
+/* Best effort: what can't be read is as if it weren't there. `chains` are those of the main event. Of a profile of one image
+ * (which call chains don't keep to) they aren't asked. */
+void hottest_line_find(struct profile *profile, const struct profile_rows *rows,
+                       const struct cs_chains *chains, struct hottest_line *out);
 /* The line with most samples of a row's procedure: in inlined code it is the inlined function's own line. False: no
  * line has source at hand. */
 bool hottest_line_of(const struct profile *profile, const struct profile_row *row, struct hottest_line *out);

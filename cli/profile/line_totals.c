@@ -69,31 +69,35 @@ static void find_image(const struct profile *profile, struct annotation *a, cons
 static int add_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
                       struct annotation *a, const char *file, struct cs_error *err)
 {
-    struct cs_contexts *tree = NULL;
+    struct cs_chains chains;
     const struct cs_catalog *catalog;
-    int rc = cs_calls_contexts(profile->store, wanted, &tree, err);
-    if (rc < 0 || !tree)
+    int rc = cs_chains_open(&chains, profile->store, wanted, err);
+    if (rc < 0)
         return rc;
+    const struct cs_contexts *tree = chains.trees[0].contexts;
     uint32_t *above = calloc(cs_contexts_count(tree) + 1, sizeof *above),
              *line = calloc(cs_contexts_count(tree) + 1, sizeof *line);
     struct of_file of_file = {a, file};
     const bool precise = profile->events[profile->main_event].precise;
     bool placed = above && line;
-    if (placed && file && (rc = cs_store_catalog(profile->store, &catalog, err)) == 0)
-        placed =
-            chain_line_places(catalog, profile->store, tree, precise, false, line, line_in_file, &of_file);
-    else if (placed && !file)
+    if (placed && file && (rc = cs_store_catalog(profile->store, &catalog, err)) == 0) {
+        uint32_t *of_place =
+            chain_line_places(catalog, profile->store, &chains, precise, false, line_in_file, &of_file);
+        for (uint32_t i = 1; of_place && i < cs_contexts_count(tree); i++)
+            line[i] = of_place[chain_line_place(&chains.trees[0], i, precise)];
+        placed = of_place != NULL;
+        free(of_place);
+    } else if (placed && !file)
         lines_of_procedure(a, tree, precise, line);
     if (!placed)
         rc = cs_fail(err, ENOMEM, "out of memory for the call chains of %s", file ? file : a->name);
     if (rc == 0) {
-        cs_contexts_sum(tree);
         find_image(profile, a, tree, line);
         add_frames(a, tree, above, line);
     }
     free(above);
     free(line);
-    cs_contexts_close(tree);
+    cs_chains_close(&chains);
     return rc;
 }
 

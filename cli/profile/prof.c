@@ -346,14 +346,15 @@ static void suggest_page(struct output *out, const char *name, const struct pars
 }
 
 static void suggest(struct output *out, enum profile_by by, struct profile *p,
-                    const struct profile_rows *rows, const struct parsed *args)
+                    const struct profile_rows *rows, const struct cs_chains *chains,
+                    const struct parsed *args)
 {
     char name[256];
     const char *next = "next:";
     const struct profile_row *r = rows->n ? &rows->row[0] : NULL;
     struct hottest_line hottest = {.how = HOTTEST_NOWHERE};
     if (by == BY_PROCEDURE)
-        hottest_line_find(p, rows, option(args, "process"), &hottest);
+        hottest_line_find(p, rows, chains, &hottest);
     if (hottest.how != HOTTEST_NOWHERE)
         output_set(out, "hottest_line",
                    json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", hottest_how[hottest.how], "function",
@@ -488,7 +489,7 @@ static int report(const struct parsed *args, struct profile *p, enum profile_by 
         call_advice(out, &counted.counts);
     if (counted.wanted)
         output_set(out, "calls_are", json_string(counted.counts.executions > 0 ? "estimated" : "relative"));
-    suggest(out, by, p, &rows, args);
+    suggest(out, by, p, &rows, &counted.calls.chains, args);
     profile_rows_fini(&rows);
     close_counted(&counted);
     return output_close(out);

@@ -185,7 +185,13 @@ static void say_line(struct profile *p, const struct profile_rows *rows)
 {
     struct hottest_line hottest;
     char sentence[2048] = "";
-    hottest_line_find(p, rows, NULL, &hottest);
+    struct cs_chains chains;
+    struct cs_error ignored = {0};
+    const struct cs_calls_wanted wanted = {.event = p->events[p->main_event].name};
+    if (cs_chains_open(&chains, p->store, &wanted, &ignored) < 0)
+        return;
+    hottest_line_find(p, rows, &chains, &hottest);
+    cs_chains_close(&chains);
     if (hottest.how != HOTTEST_NOWHERE)
         hottest_line_sentence(&hottest, &rows->row[0], sentence, sizeof sentence);
     if (*sentence)

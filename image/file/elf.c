@@ -77,7 +77,7 @@ static void give_sections(struct elf_file *file)
         free(file->map);
     file->map = made;
     file->size = n;
-    file->mapped = false;
+    file->mapped = file->lent = false;
 }
 
 /* Takes over file->map. */
@@ -124,10 +124,9 @@ static uint64_t copied_most(void)
 /* A copy, because a mapped file that somebody truncates ends its reader by SIGBUS, and one that changes while it is read makes
  * every check void. What was cut off meanwhile is zero. Private and writable in either case, because libelf converts headers in
  * place where the byte order differs. Of a file beyond copied_most() the largest sections are left out. */
-static char *contents_of(int fd, const struct stat *st)
+static char *contents_of(int fd, const struct stat *st, bool map_it)
 {
     size_t size = (size_t)st->st_size;
-    bool map_it = stays_as_it_is(fd, st);
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_NORESERVE | (map_it ? 0 : MAP_ANONYMOUS), map_it ? fd : -1, 0);
     if (map == MAP_FAILED || map_it)
@@ -167,7 +166,8 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
         close(fd);
         return cs_fail(err, ENOEXEC, "%s is no ELF file", path);
     }
-    char *map = contents_of(fd, &st);
+    const bool lent = stays_as_it_is(fd, &st);
+    char *map = contents_of(fd, &st, lent);
     int saved = errno;
     close(fd);
     if (!map && saved == EFBIG)
@@ -188,7 +188,8 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
                               .map = map,
                               .size = (size_t)st.st_size,
                               .changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec,
-                              .mapped = true};
+                              .mapped = true,
+                              .lent = lent};
     return start(file, out, err);
 }
 

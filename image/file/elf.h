@@ -42,6 +42,7 @@ struct elf_file {
     size_t size;
     int64_t changed_ns; /* when the file's contents last changed; 0 = memory */
     bool mapped;        /* by mmap, else malloc */
+    bool lent;          /* the file's own pages, which take no memory of ours */
     GElf_Ehdr header;
     GElf_Phdr *segments;
     size_t n_segments;

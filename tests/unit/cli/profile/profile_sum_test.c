@@ -154,7 +154,11 @@ TEST(the_hottest_line_is_the_hot_procedures)
     char sentence[1024];
     assert_int_equal(profile_open(&p, directory, &(struct profile_filter){.image = NULL}, &err), 0);
     assert_int_equal(profile_sum(&p, BY_PROCEDURE, &rows, &err), 0);
-    hottest_line_find(&p, &rows, NULL, &hottest);
+    struct cs_chains chains;
+    assert_int_equal(cs_chains_open(&chains, p.store, &(struct cs_calls_wanted){.event = "cpu-clock"}, &err),
+                     0);
+    hottest_line_find(&p, &rows, &chains, &hottest);
+    cs_chains_close(&chains);
     assert_int_equal(hottest.how, HOTTEST_OWN);
     assert_string_equal(hottest_line_file(&hottest), "profile_sum_test.c");
     assert_in_range(hottest.line, HOT_LINE, HOT_LINE + 3);

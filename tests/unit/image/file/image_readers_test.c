@@ -9,6 +9,7 @@
 #include "image/shared_code.h"
 #include "tests/unit/test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -385,6 +386,20 @@ TEST(shared_code_is_open_until_it_was_closed_as_often)
     assert_true(closed);
 }
 
+TEST(a_mapped_file_takes_no_memory_of_ours)
+{
+    struct cs_image_code *code;
+    struct cs_error err = {0};
+    Dl_info libc;
+    assert_true(dladdr((void *)(uintptr_t)&puts, &libc) != 0);
+    const char *paths[] = {self, libc.dli_fname};
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(cs_image_open_file(paths[i], &code, &err), 0);
+        assert_int_equal(cs_image_bytes_held(code), cs_image_bytes_to_copy(paths[i]));
+        cs_image_close(code);
+    }
+}
+
 TEST(an_image_of_a_store_is_opened_once_until_the_store_is_closed)
 {
     char path[sizeof self + 8];
@@ -539,6 +554,7 @@ int main(void)
         cmocka_unit_test(frame_descriptions_are_those_of_readelf),
         cmocka_unit_test(stubs_are_named_as_objdump_names_them),
         cmocka_unit_test(shared_code_is_open_until_it_was_closed_as_often),
+        cmocka_unit_test(a_mapped_file_takes_no_memory_of_ours),
         cmocka_unit_test(an_image_of_a_store_is_opened_once_until_the_store_is_closed),
         cmocka_unit_test(lines_are_those_of_addr2line),
         cmocka_unit_test(a_debug_file_without_build_id_is_told_by_its_checksum),
