@@ -19,6 +19,7 @@ programs.without_rights.libs = -lseccomp
 programs.waiting.libs = -lpthread
 programs.replaced_code.libs = -ldl
 programs.bottleneck.libs = -lpthread
+programs.shared_lines.libs = -lpthread
 programs.waiting_disk.libs = -lpthread
 programs.exec_while_traced.libs = -lpthread
 

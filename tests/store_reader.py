@@ -150,7 +150,8 @@ BURST_EVENTS = {  # all with an empty unit and without sums
     "burst-edges": "edges", "burst-edges-512": "edges", "burst-edges-4096": "edges", "burst-starts": "points",
     "burst-windows": "windows", "burst-beginnings": "beginnings", "burst-paces": "paces", "path-edges": "edges",
     "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory",
-    "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints"}
+    "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints",
+    "burst-sharing": "sharing"}
 IMPORTED_EVENTS = {"lbr-edges": "edges", "lbr-ranges": "ranges", "lbr-mispredicts": "points"}
 IMAGE_ID = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}"
 FRAMES = re.compile(r"%s\+[0-9a-f]+(;%s\+[0-9a-f]+)*" % (IMAGE_ID, IMAGE_ID))
@@ -249,11 +250,11 @@ def check_meaning(out, columns):
         need(out["period_sum"] == saturating_sum(r["samples"] for r in rows), "observed-cycles: a sample is a cycle")
         need(all(r["offset"] != M for r in rows), "observed-cycles: \"not running\" is left out")
     for row in rows:
-        for column in ("to_image", "start_image"):
+        for column in ("to_image", "start_image", "other_image"):
             need(not row.get(column) or re.fullmatch(IMAGE_ID, plain(row[column])), "an image is named by its id")
         if event in BURST_EVENTS or event == "lbr-edges":
             for least, most in (("bursts", "count"), ("bursts", "executions"), ("bursts", "visits"),
-                                ("bursts", "draws"), ("taken", "executions"), ("transitions", "executions"),
+                                ("bursts", "draws"), ("taken", "executions"), ("taken", "executions"), ("transitions", "executions"),
                                 ("missed", "executions"), ("missed_local", "executions"),
                                 ("missed_global", "executions")):
                 if least in row and most in row:
@@ -266,6 +267,11 @@ def check_meaning(out, columns):
             need(row["offset"] % 64 == 0, "a line of code begins at a multiple of 64")
         if event == "burst-footprints":
             need(row["line"] < 1 << 58, "a line is an address / 64")
+        if event == "burst-sharing":
+            for which in ("", "other_"):
+                need(row[which + "size"] and row[which + "at"] + row[which + "size"] <= 64, "bytes lie in their line")
+                need(row[which + "writes"] <= 1, "it writes or it doesn't")
+            need(row["writes"] or row["other_writes"], "one of the two writes")
         if event == "lbr-ranges":
             need(row["start"] <= row["end"], "a straight run ends behind its start")
         if kind == "intervals":

@@ -81,6 +81,8 @@ def good():
                                                                    [(16, 3, 2, 2, 1, 1, 1, 1, 0)]),
         epoch + BUILD_ID + "/burst-footprints+footprints.prof": encode("footprints", "burst-footprints",
                                                                        [(20, 1000, 4, 2)]),
+        epoch + BUILD_ID + "/burst-sharing+sharing.prof": encode("sharing", "burst-sharing",
+                                                                 [(20, 8, 8, 1, "", 24, 40, 8, 1, 9, 7, 80, 2)]),
         epoch + BUILD_ID + "/lbr-ranges+ranges.prof": encode("ranges", "lbr-ranges", [(16, 32, 4)], unit="events"),
         epoch + BUILD_ID + "/cpu-clock+intervals.prof": encode("intervals", "cpu-clock", [(1000, 5000, 32, 1)]),
         epoch + BUILD_ID + "/path-starts+edges.prof": encode("edges", "path-starts", [(16, "", 16, 1, 1, 1)]),
@@ -147,6 +149,10 @@ def broken():
                                                                        [(20, 1000, 1, 2)])
     yield "footprints: line", file % "footprints+footprints", encode("footprints", "burst-footprints",
                                                                      [(20, 1 << 58, 4, 2)])
+    yield "sharing: bytes", file % "sharing+sharing", encode("sharing", "burst-sharing",
+                                                             [(20, 60, 8, 1, "", 24, 40, 8, 1, 9, 7, 80, 2)])
+    yield "sharing: who writes", file % "sharing+sharing", encode("sharing", "burst-sharing",
+                                                                  [(20, 8, 8, 0, "", 24, 40, 8, 0, 9, 7, 80, 2)])
     yield "ranges", BUILD_ID + "/lbr-ranges+ranges.prof", encode("ranges", "lbr-ranges", [(32, 16, 4)], unit="events")
     yield "intervals", BUILD_ID + "/cpu-clock+intervals.prof", encode("intervals", "cpu-clock", [(1000, 5001, 32, 1)])
     yield "stacks", BUILD_ID + "/cpu-clock+stacks.prof", encode("stacks", "cpu-clock", [("a+1;b", 1)])

@@ -17,6 +17,7 @@
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share
  *   rules_memory            rules of caches, TLBs and stores
+ *   sharing                 lines that threads take from each other
  *   stalls                  the scale, what few samples share, the classifications
  *   stall_facts             facts of each stall from its surroundings on the path
  *   summary                 the sums of dcpi-1997 figure 4
@@ -55,6 +56,8 @@ enum cs_culprit_cause {
     CS_CAUSE_ALIAS,
     CS_CAUSE_SPLIT,
     CS_CAUSE_LOCK,
+    CS_CAUSE_FALSE_SHARING,
+    CS_CAUSE_TRUE_SHARING,
     CS_CAUSE_DENORMAL,
     CS_CAUSE_SYSCALL,
     CS_CAUSE_PAGE_FAULT,
@@ -73,6 +76,16 @@ struct cs_culprit_cause_name {
 };
 extern const struct cs_culprit_cause_name cs_culprit_cause_names[CS_N_CAUSES];
 
+/* Lines that another thread, which ran at the time on another core, uses as well; one of the two writes. */
+struct cs_culprit_sharing {
+    double
+        taken; /* of an execution: how often the line may have been taken since the access before; 0: no such line */
+    double between;                /* instructions of this thread from one access of the line to the next */
+    uint64_t other;                /* the instruction that takes it most */
+    bool other_here, other_writes; /* it is of the same image; it writes */
+    unsigned at, size, other_at, other_size; /* bytes within the line */
+};
+
 /* What bursts saw of a memory instruction, as rates of one execution. */
 struct cs_culprit_memory {
     bool seen;
@@ -88,8 +101,9 @@ struct cs_culprit_memory {
     double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
     double cold_bytes; /* the same for those accesses that go to lines seldom used; 0 = all are used alike */
     double cold;       /* share of accesses to new lines that do */
-    double footprint_pages; /* 0 = unknown */
-    bool footprint_least;   /* these are lower bounds */
+    double footprint_pages;                                /* 0 = unknown */
+    bool footprint_least;                                  /* these are lower bounds */
+    struct cs_culprit_sharing false_sharing, true_sharing; /* the other's bytes are others; overlap */
 };
 
 struct cs_culprit_branch {
@@ -158,6 +172,7 @@ struct cs_culprit_suspect {
     double expected;      /* what the rule makes of the evidence, before it is compared with the stall */
     double share;         /* of the stall that is attributed to it, cycles an execution */
     uint64_t responsible; /* offset of the instruction that causes it; 0 = this one */
+    uint64_t other;       /* of sharing: the other thread's instruction, in the same image; 0 = none */
     bool observed;        /* bursts or events speak for it; else only nothing clears it */
     bool counted;         /* an estimate by counted events, not by a rule */
     bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more

@@ -2,6 +2,7 @@
 #include "analysis/culprit/image_evidence.h"
 #include "analysis/culprit/footprints.h"
 #include "analysis/culprit/model.h"
+#include "analysis/culprit/sharing.h"
 #include "store/base/bisect.h"
 
 #include "store/base/array.h"
@@ -185,7 +186,8 @@ static int load_bursts(struct cs_culprit_evidence *e, struct cs_store *store, co
     } bursts[] = {{CS_KIND_MEMORY, "burst-memory", &e->memory},
                   {CS_KIND_BRANCHES, "burst-branches", &e->branches},
                   {CS_KIND_CODE_LINES, "burst-lines", &e->lines},
-                  {CS_KIND_FOOTPRINTS, "burst-footprints", &e->footprints}};
+                  {CS_KIND_FOOTPRINTS, "burst-footprints", &e->footprints},
+                  {CS_KIND_SHARING, "burst-sharing", &e->sharing}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof bursts / sizeof *bursts; i++) {
         const struct cs_query query = {
@@ -339,6 +341,7 @@ void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
     cs_table_close(e->branches);
     cs_table_close(e->lines);
     cs_table_close(e->footprints);
+    cs_table_close(e->sharing);
     for (int c = 0; c < CS_N_COUNTED; c++)
         cs_table_close(e->events[c].table);
     free(e);
@@ -397,6 +400,7 @@ struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evid
     double strides = (double)row[CS_MEMORY_STRIDES];
     f.seen = true;
     f.executions = n;
+    culprit_take_sharing(e->sharing, offset, &f);
     f.new_lines = ((double)row[CS_MEMORY_FIRST_LINES] + (double)row[CS_MEMORY_FAR_LINES]) / n;
     f.far_lines = (double)row[CS_MEMORY_FAR_LINES] / n;
     f.new_pages = ((double)row[CS_MEMORY_FIRST_PAGES] + (double)row[CS_MEMORY_FAR_PAGES]) / n;

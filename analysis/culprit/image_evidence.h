@@ -11,7 +11,7 @@
 
 struct cs_culprit_evidence {
     struct cs_frequency_evidence flow; /* samples of the time event, edges */
-    struct cs_table *memory, *branches, *lines, *footprints;
+    struct cs_table *memory, *branches, *lines, *footprints, *sharing;
     struct cs_culprit_counted {
         struct cs_table *table; /* samples; NULL = not counted */
         double period;          /* events a sample, those that weren't counted for want of a counter too */

@@ -468,6 +468,21 @@
 #define CS_MODEL_STREAM_PAGES 0.25
 #endif
 
+/* ---- lines that threads share ---- */
+/* Bursts that must have seen a line taken; unit: bursts; source: two can't be chance; shows: culprits */
+#ifndef CS_MODEL_SHARED_BURSTS
+#define CS_MODEL_SHARED_BURSTS 2
+#endif
+/* What a thread loses of the time between two accesses; unit: factor; source: trial (docs/lab/culprits.md); shows:
+ * culprits */
+#ifndef CS_MODEL_SHARED_TURN
+#define CS_MODEL_SHARED_TURN 1.25
+#endif
+/* Of the instructions between; unit: cycles an instruction; source: trial; shows: culprits */
+#ifndef CS_MODEL_SHARED_CPI
+#define CS_MODEL_SHARED_CPI 1.0
+#endif
+
 /* ---- footprints ---- */
 /* Distinct lines among draws above which there are too few repeats to tell how many there are; unit:
  * share; source: trial; shows: culprits */

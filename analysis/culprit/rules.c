@@ -45,6 +45,8 @@ const struct culprit_rule culprit_rules[] = {
     {CS_CAUSE_ITLB, rule_i_tlb, false},
     {CS_CAUSE_MISPREDICT, rule_mispredict, false},
     {CS_CAUSE_LOCK, rule_lock, false},
+    {CS_CAUSE_FALSE_SHARING, rule_false_sharing, false},
+    {CS_CAUSE_TRUE_SHARING, rule_true_sharing, false},
     {CS_CAUSE_DIVIDER, rule_divider, false},
     {CS_CAUSE_SYSCALL, rule_system_call, false},
     {CS_CAUSE_DEPENDENCY, rule_memory_chain, false},

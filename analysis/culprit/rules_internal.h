@@ -33,6 +33,10 @@ bool rule_alias_4k(const struct cs_culprit_stall *s, const struct cs_machine *m,
                    struct cs_culprit_suspect *out);
 bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *m,
                      struct cs_culprit_suspect *out);
+bool rule_false_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                        struct cs_culprit_suspect *out);
+bool rule_true_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       struct cs_culprit_suspect *out);
 bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
                   struct cs_culprit_suspect *out);
 bool rule_i_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out);

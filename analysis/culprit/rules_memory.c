@@ -4,6 +4,8 @@
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules_internal.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* Which level answers a miss of the first, when `bytes` are visited over and over: as a chase of that size
@@ -262,4 +264,41 @@ bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *
         f->page_split * CS_MODEL_PAGE_SPLIT_MAX;
     rule_report(out, "%.0f %% of its accesses cross a cache line", f->split * 100);
     return true;
+}
+
+/* A line that is away comes back from the other core, about as late as from memory. Two threads that both wait for it get
+ * it in turns, so that each loses about its own time between two accesses. Only who needs the bytes now waits: a locked
+ * operation, a load that doesn't take them from a young store of its own. Plain stores wait in the store buffer, where they
+ * cost 4 to 12 % in the plants (docs/lab/culprits.md), and aren't named. */
+static bool line_taken(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       const struct cs_culprit_sharing *l, struct cs_culprit_suspect *out)
+{
+    bool locked = rule_is(s->op, CS_ISA_OP_LOCK);
+    double lock = m->lock_cycles > 0 ? m->lock_cycles : CS_MODEL_LOCK;
+    if (!rule_is(s->op, CS_ISA_OP_LOAD) || !s->memory.seen || l->taken < CS_MODEL_RATE_NEGLIGIBLE)
+        return false;
+    double waits = l->taken * (locked ? 1 : fmax(0, 1 - s->memory.forwarded));
+    double turn = CS_MODEL_SHARED_TURN * (l->between * CS_MODEL_SHARED_CPI + (locked ? lock : 0));
+    if (waits * fmin(turn, m->memory_cycles) < CS_MODEL_COST_MIN)
+        return false;
+    out->observed = true;
+    out->expected = waits * fmin(turn, m->memory_cycles);
+    out->high = waits * m->memory_cycles * CS_MODEL_MISS_HIGH;
+    out->other = l->other_here ? l->other : 0;
+    rule_report(out, "bytes %u to %u of a line of which another thread %s bytes %u to %u at 0x%" PRIx64 "%s",
+                l->at, l->at + l->size - 1, l->other_writes ? "writes" : "reads", l->other_at,
+                l->other_at + l->other_size - 1, l->other, l->other_here ? "" : " of another image");
+    return true;
+}
+
+bool rule_false_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                        struct cs_culprit_suspect *out)
+{
+    return line_taken(s, m, &s->memory.false_sharing, out);
+}
+
+bool rule_true_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       struct cs_culprit_suspect *out)
+{
+    return line_taken(s, m, &s->memory.true_sharing, out);
 }

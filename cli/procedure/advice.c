@@ -55,6 +55,10 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
         [CS_CAUSE_ALIAS] = "arrays whose distance is no multiple of 4 KB",
         [CS_CAUSE_SPLIT] = "data aligned to its size, or to lines",
         [CS_CAUSE_LOCK] = "a counter for each thread, added up once, or a plain store where that is enough",
+        [CS_CAUSE_FALSE_SHARING] =
+            "each thread's data on lines of its own (align to 64 bytes, on some CPUs 128)",
+        [CS_CAUSE_TRUE_SHARING] =
+            "a copy for each thread, added up once, or fewer writes to what all of them read",
         [CS_CAUSE_DENORMAL] = "flush-to-zero (MXCSR), or a small constant added to decaying values",
         [CS_CAUSE_SYSCALL] = "fewer, larger calls",
         [CS_CAUSE_PAGE_FAULT] = "memory reused instead of given back, or populated in advance",

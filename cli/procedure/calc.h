@@ -52,7 +52,8 @@ enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *summa
 struct worst_cause {
     enum cs_culprit_cause cause;   /* CS_N_CAUSES = unexplained */
     uint64_t stalled, responsible; /* offsets */
-    double share;                  /* of the procedure's samples */
+    uint64_t other; /* of sharing: the other thread's instruction, 0: in no code of this image */
+    double share;   /* of the procedure's samples */
     double low, high, heaviest;
     bool observed, overlaps, streams; /* as in struct cs_culprit_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */

@@ -155,6 +155,7 @@ static size_t add_up(struct worst_cause *causes, size_t n)
             sum->heaviest = c->share;
             sum->stalled = c->stalled;
             sum->reason = c->reason;
+            sum->other = c->other;
             sum->overlaps = c->overlaps;
             sum->streams = c->streams;
         }
@@ -216,6 +217,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
             struct worst_cause c = {.cause = s->cause,
                                     .stalled = insn->op.offset,
                                     .responsible = s->responsible ? s->responsible : insn->op.offset,
+                                    .other = s->other,
                                     .share = s->share * worth,
                                     .low = s->low * worth,
                                     .high = s->high * worth,
@@ -270,6 +272,8 @@ static const char *const sentences[CS_N_CAUSES + 1] = {
     [CS_CAUSE_ALIAS] = "is stalled on false address conflicts (4K aliasing) at %s:",
     [CS_CAUSE_SPLIT] = "is spent on the access at %s, which crosses cache lines:",
     [CS_CAUSE_LOCK] = "is spent on the locked or serialising instruction at %s:",
+    [CS_CAUSE_FALSE_SHARING] = "waits for cache lines that other threads take (false sharing) at %s:",
+    [CS_CAUSE_TRUE_SHARING] = "waits for data that other threads take (true sharing) at %s:",
     [CS_CAUSE_DENORMAL] = "is spent on the arithmetic at %s, probably on denormal numbers:",
     [CS_CAUSE_SYSCALL] = "is spent on the system call at %s:",
     [CS_CAUSE_PAGE_FAULT] = "is spent on page faults at %s:",
@@ -280,10 +284,21 @@ static const char *const sentences[CS_N_CAUSES + 1] = {
     [CS_N_CAUSES] = "is a stall at %s without a known cause",
 };
 
+/* " (count, file.c:20)" of the other thread's instruction, or nothing. */
+static void other_place(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
+{
+    struct cs_image_frame frame;
+    *text = 0;
+    if (c->other && cs_image_frames_at(code, c->other, &frame, 1) && *frame.function)
+        snprintf(text, size, " (%s, %s:%u)", frame.function, cs_base_name(frame.file), frame.line);
+    else if (c->other && cs_image_line_at(code, c->other, &frame))
+        snprintf(text, size, " (%s:%u)", cs_base_name(frame.file), frame.line);
+}
+
 void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
 {
     struct cs_image_frame frame;
-    char where[512], body[768];
+    char where[512], body[768], other[512];
     int n = snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "",
                      c->responsible);
     if (cs_image_line_at(code, c->responsible, &frame))
@@ -292,6 +307,7 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(body, sizeof body, sentences[c->cause], where);
 #pragma GCC diagnostic pop
-    snprintf(text, size, "%.1f %% of this function %s%s%s", 100 * c->share, body, *c->reason ? " " : "",
-             c->reason);
+    other_place(c, code, other, sizeof other);
+    snprintf(text, size, "%.1f %% of this function %s%s%s%s", 100 * c->share, body, *c->reason ? " " : "",
+             c->reason, other);
 }

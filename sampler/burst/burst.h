@@ -20,6 +20,8 @@
  *   wire             what profiler and runner share
  *   rows             rows of bursts to profiles
  *   placed_rows      rows by image, gathered until they are merged
+ *   shared_lines     cache lines that threads take from each other
+ *   runs_beside      whether another thread runs just now
  *   counters         a session's counts as counters of the store
  *   paths            paths interpreted from timer samples instead of bursts
  *

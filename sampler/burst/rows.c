@@ -2,6 +2,8 @@
 /* What a runner answered, as rows of the tables that bursts fill. */
 #include "sampler/burst/rows.h"
 #include "sampler/burst/placed_rows.h"
+#include "sampler/burst/runs_beside.h"
+#include "sampler/burst/shared_lines.h"
 #include "store/base/clock.h"
 #include "store/table/burst_schemas.h"
 
@@ -20,6 +22,7 @@ enum {
     PER_BURST_EDGES,
     ENTRIES,
     FOOTPRINTS,
+    SHARING,
     RATES,
     N_KINDS
 };
@@ -34,30 +37,42 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
     [PER_BURST_EDGES] = {"burst-windows", &cs_schema_per_burst_edges},
     [ENTRIES] = {"burst-beginnings", &cs_schema_burst_entries},
     [FOOTPRINTS] = {"burst-footprints", &cs_schema_footprints},
+    [SHARING] = {"burst-sharing", &cs_schema_sharing},
     [RATES] = {"burst-paces", &cs_schema_instruction_rates},
 };
 
+#define SHARING_ROWS 20000
+#define HOT_ACCESSES 4096 /* of a burst */
+#define HOT_EXECUTIONS 8  /* of an instruction in a burst */
+#define HOT_EXECUTIONS_A_LINE 4
 #define FOOTPRINT_ROWS 200000 /* of an image between two merges: some 2 MB on disk */
 
 struct cs_burst_rows {
     struct cs_placed_rows *rows;
+    struct cs_burst_shared_lines *lines;
+    int core;         /* of the thread whose burst is added */
     unsigned windows; /* bursts whose edges went to PER_BURST_EDGES too */
 };
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
 {
     struct cs_burst_rows *rows = calloc(1, sizeof *rows);
-    if (rows && !(rows->rows = cs_placed_rows_open(sampler, kinds, N_KINDS))) {
-        free(rows);
-        return NULL;
-    }
-    return rows;
+    if (rows)
+        rows->rows = cs_placed_rows_open(sampler, kinds, N_KINDS);
+    if (rows)
+        rows->lines = cs_burst_shared_lines_open();
+    if (rows && rows->rows && rows->lines)
+        return rows;
+    cs_burst_rows_close(rows);
+    return NULL;
 }
 
 void cs_burst_rows_close(struct cs_burst_rows *rows)
 {
-    if (rows)
+    if (rows) {
         cs_placed_rows_close(rows->rows);
+        cs_burst_shared_lines_close(rows->lines);
+    }
     free(rows);
 }
 
@@ -151,14 +166,92 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
     int rc = 0;
     uint32_t drawn = n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
     for (uint32_t i = 0; i < drawn && rc == 0; i++) {
-        row[CS_FOOTPRINT_LINE] = memory->line[i];
+        row[CS_FOOTPRINT_LINE] = memory->drawn[i] / 64;
         row[CS_FOOTPRINT_DRAWN] = 1;
         row[CS_FOOTPRINT_BURSTS] = 1;
         for (uint32_t k = 0; k < i; k++) /* drawn twice in this burst: one burst */
-            if (memory->line[k] == memory->line[i])
+            if (memory->drawn[k] / 64 == memory->drawn[i] / 64)
                 row[CS_FOOTPRINT_BURSTS] = 0;
         rc = cs_placed_rows_add(image, FOOTPRINTS, row);
     }
+    return rc;
+}
+
+/* An instruction's hot accesses: one a place that was drawn. */
+static unsigned hot_accesses(struct cs_burst_rows *rows, const struct cs_burst_memory_row *memory,
+                             struct cs_burst_access *to, unsigned room)
+{
+    const uint32_t *column = memory->column;
+    uint32_t n = column[CS_MEMORY_EXECUTIONS - 1], drawn = n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
+    unsigned found = 0;
+    if (n < HOT_EXECUTIONS || n / HOT_EXECUTIONS_A_LINE < column[CS_MEMORY_LINES - 1])
+        return 0;
+    uint64_t offset;
+    struct cs_placed_rows_image *image = cs_placed_rows_place(rows->rows, memory->addr, &offset);
+    for (uint32_t i = 0; image && i < drawn; i++) {
+        uint64_t addr = memory->drawn[i], size = column[CS_MEMORY_BYTES - 1] / n, left = 64 - addr % 64;
+        unsigned k = 0;
+        while (k < found && to[k].addr != addr)
+            k++;
+        if (k == room)
+            break;
+        if (k == found)
+            to[found++] = (struct cs_burst_access){.addr = addr,
+                                                   .size = (uint32_t)(!size         ? 1
+                                                                      : size < left ? size
+                                                                                    : left),
+                                                   .writes = column[CS_MEMORY_STORES - 1] > 0,
+                                                   .image = image,
+                                                   .offset = offset};
+        to[k].executions += n / drawn;
+    }
+    return found;
+}
+
+static double beside(void *with, pid_t pid, pid_t tid)
+{
+    return cs_thread_runs_beside(pid, tid, ((struct cs_burst_rows *)with)->core);
+}
+
+static int add_conflict(void *with, const struct cs_burst_conflict *c)
+{
+    (void)with;
+    struct cs_placed_rows_image *image = c->own.image;
+    int64_t name = cs_placed_rows_name(image, SHARING, c->other.image);
+    uint64_t row[CS_SHARING_N] = {
+        c->own.offset,
+        c->own.addr % 64,
+        c->own.size,
+        c->own.writes,
+        (uint64_t)name,
+        c->other.offset,
+        c->other.addr % 64,
+        c->other.size,
+        c->other.writes,
+        c->own.executions,
+        (uint64_t)c->taken,
+        (uint64_t)c->instructions,
+        1,
+    };
+    if (name < 0)
+        return -ENOMEM;
+    return cs_placed_rows_n(image, SHARING) < SHARING_ROWS ? cs_placed_rows_add(image, SHARING, row) : 0;
+}
+
+static int add_sharing(struct cs_burst_rows *rows, pid_t pid, pid_t tid, const struct cs_burst_shared *answer)
+{
+    unsigned n = 0;
+    if (!cs_burst_shared_lines_wanted(rows->lines, pid, tid))
+        return 0;
+    struct cs_burst_access *accesses = calloc(HOT_ACCESSES, sizeof *accesses);
+    if (!accesses)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < answer->outcome.n_memory; i++)
+        n += hot_accesses(rows, &answer->memory[i], accesses + n, HOT_ACCESSES - n);
+    rows->core = cs_core_of_thread(pid, tid);
+    int rc = cs_burst_shared_lines_add(rows->lines, pid, tid, answer->outcome.instructions, accesses, n,
+                                       beside, add_conflict, rows);
+    free(accesses);
     return rc;
 }
 
@@ -167,7 +260,7 @@ bool cs_burst_rows_apart(const struct cs_burst_rows *rows)
     return rows->windows < CS_PER_BURST_EDGES_MAX;
 }
 
-long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer)
+long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, pid_t tid, const struct cs_burst_shared *answer)
 {
     _Static_assert(CS_BURST_MEMORY_COLUMNS == CS_MEMORY_N - 1, "wire and store agree");
     _Static_assert(CS_BURST_BRANCH_COLUMNS == CS_BRANCH_N - 1, "wire and store agree");
@@ -189,6 +282,8 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_bu
                          CS_BURST_MEMORY_COLUMNS);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_footprint(rows, &answer->memory[i]);
+    if (!rc)
+        rc = add_sharing(rows, pid, tid, answer);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_branches; i++)
         rc = add_columns(rows, BRANCHES, answer->branches[i].addr, answer->branches[i].column,
                          CS_BURST_BRANCH_COLUMNS);

@@ -10,8 +10,9 @@ struct cs_burst_rows;
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler);
 void cs_burst_rows_close(struct cs_burst_rows *rows);
-/* Adds one burst of a process. Returns how many rows could not be placed, or -ENOMEM. */
-long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_shared *answer);
+/* Adds one burst of a thread. Returns how many rows could not be placed, or -ENOMEM. */
+long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, pid_t tid,
+                       const struct cs_burst_shared *answer);
 /* Will the next burst be kept apart, as paces and long windows must be? */
 bool cs_burst_rows_apart(const struct cs_burst_rows *rows);
 /* Merges all tables into the store; those that were merged are emptied. */

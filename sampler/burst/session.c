@@ -150,7 +150,8 @@ static double cost_of(struct cs_burst *burst, const struct cs_burst_outcome *o)
 }
 
 /* Returns what it cost, in us. */
-static double count(struct cs_burst *burst, struct cs_burst_followed *f, const struct cs_burst_shared *answer)
+static double count(struct cs_burst *burst, struct cs_burst_followed *f, pid_t tid,
+                    const struct cs_burst_shared *answer)
 {
     const struct cs_burst_outcome *o = &answer->outcome;
     double stopped_us = o->stopped_ns / 1e3;
@@ -174,7 +175,7 @@ static double count(struct cs_burst *burst, struct cs_burst_followed *f, const s
         s->instructions += o->followed;
         burst->stopped_us[burst->n_stopped++ % STOPPED_KEPT] = (float)(o->stopped_ns / 1e3);
         if (o->instructions) {
-            long unplaced = cs_burst_rows_add(burst->rows, f->pid, answer);
+            long unplaced = cs_burst_rows_add(burst->rows, f->pid, tid, answer);
             s->unplaced += unplaced > 0 ? (uint64_t)unplaced : 0;
         }
     }
@@ -241,7 +242,7 @@ static void one_burst(struct cs_burst *burst, const struct cs_burst_trigger *tri
         charge_cpu(burst);
         return;
     }
-    double cost_us = count(burst, f, answer);
+    double cost_us = count(burst, f, trigger->tid, answer);
     learn_slack(burst, &answer->outcome);
     if (answer->outcome.skip == CS_BURST_SKIP_NONE)
         f->failures = 0;

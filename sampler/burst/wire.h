@@ -112,7 +112,7 @@ struct cs_burst_memory_row {
     uint64_t addr;
     uint32_t column[CS_BURST_MEMORY_COLUMNS];
     uint64_t
-        line[CS_BURST_DRAWS]; /* drawn uniformly from the lines of all its accesses, as many as there were */
+        drawn[CS_BURST_DRAWS]; /* addresses, drawn uniformly from all its accesses, as many as there were */
 };
 struct cs_burst_branch_row {
     uint64_t addr;

@@ -71,5 +71,22 @@ const struct cs_schema cs_schema_code_lines = {"code-lines",
                                                 {"page_first", CS_SUM},
                                                 {"page_far", CS_SUM}}};
 
+const struct cs_schema cs_schema_sharing = {"sharing",
+                                            CS_SHARING_N,
+                                            9,
+                                            {{"offset", CS_KEY},
+                                             {"at", CS_KEY},
+                                             {"size", CS_KEY},
+                                             {"writes", CS_KEY},
+                                             {"other_image", CS_KEY_TEXT},
+                                             {"other", CS_KEY},
+                                             {"other_at", CS_KEY},
+                                             {"other_size", CS_KEY},
+                                             {"other_writes", CS_KEY},
+                                             {"executions", CS_SUM},
+                                             {"taken", CS_SUM},
+                                             {"instructions", CS_SUM},
+                                             {"bursts", CS_SUM}}};
+
 const struct cs_schema cs_schema_footprints = {
     "footprints", 4, 2, {{"offset", CS_KEY}, {"line", CS_KEY}, {"draws", CS_SUM}, {"bursts", CS_SUM}}};

@@ -15,6 +15,7 @@
  *   burst-branches       branches       how predictable each conditional or indirect branch was
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
  *   burst-footprints     footprints     lines drawn from those that a memory instruction touched
+ *   burst-sharing        sharing        accesses whose lines another thread takes away
  *
  * Edges of a timed burst are from some hundred thousand instructions, everything else is from its first
  * 16,000. A burst starts in proportion to time, later parts of it come nearer to proportion to instructions:
@@ -142,6 +143,28 @@ enum cs_footprint_column {
     CS_FOOTPRINT_DRAWN,
     CS_FOOTPRINT_BURSTS,
     CS_FOOTPRINT_N,
+};
+
+/* Event "burst-sharing": accesses of an instruction to lines that another thread of the process used at the time on another
+ * core, as hot as itself, where one of the two writes. Keys: "offset" of the instruction, the first byte "at" that it
+ * touches of the line and its "size", whether it "writes", and the same of the other thread's instruction that takes the
+ * line most; "other_image" is "" for the same image. Bytes that don't overlap are false sharing. */
+extern const struct cs_schema cs_schema_sharing;
+enum cs_sharing_column {
+    CS_SHARING_OFFSET,
+    CS_SHARING_AT,
+    CS_SHARING_SIZE,
+    CS_SHARING_WRITES, /* 0 or 1 */
+    CS_SHARING_OTHER_IMAGE,
+    CS_SHARING_OTHER,
+    CS_SHARING_OTHER_AT,
+    CS_SHARING_OTHER_SIZE,
+    CS_SHARING_OTHER_WRITES,
+    CS_SHARING_EXECUTIONS, /* of the instruction on such lines */
+    CS_SHARING_TAKEN, /* of them at most so many found that the line had been taken since the access before */
+    CS_SHARING_INSTRUCTIONS, /* between the accesses to such a line by its thread, summed over executions */
+    CS_SHARING_BURSTS,
+    CS_SHARING_N,
 };
 
 #endif

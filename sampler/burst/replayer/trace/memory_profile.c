@@ -210,7 +210,7 @@ static void places(int row, uint32_t *column, uint64_t addr, uint64_t size)
 }
 
 /* A uniform draw without knowing how many will come (Vitter's reservoir). */
-static void draw_line(struct cs_burst_memory_row *row, uint64_t line)
+static void draw_address(struct cs_burst_memory_row *row, uint64_t addr)
 {
     static uint64_t state = 88172645463325252;
     uint32_t n = row->column[CS_MEMORY_EXECUTIONS - 1]; /* this one counted */
@@ -220,7 +220,7 @@ static void draw_line(struct cs_burst_memory_row *row, uint64_t line)
         at = (uint32_t)((state >> 32) * n >> 32);
     }
     if (at < CS_BURST_DRAWS)
-        row->line[at] = line;
+        row->drawn[at] = addr;
 }
 
 void memory_profile_access(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size,
@@ -240,7 +240,7 @@ void memory_profile_access(uint64_t insn, unsigned number, unsigned flags, uint6
         before[row].known = 0;
     }
     column[CS_MEMORY_EXECUTIONS - 1]++;
-    draw_line(&shared->memory[row], addr / 64);
+    draw_address(&shared->memory[row], addr);
     column[CS_MEMORY_LOADS - 1] += (flags & OP_READ) != 0;
     column[CS_MEMORY_STORES - 1] += (flags & OP_WRITE) != 0;
     column[CS_MEMORY_BYTES - 1] += (uint32_t)size;

@@ -421,11 +421,50 @@ static void verdicts_keep_their_invariants(void **state)
     }
 }
 
+static const struct cs_culprit_sharing taken = {.taken = 1,
+                                                .between = 8,
+                                                .other = 0x40,
+                                                .other_here = true,
+                                                .other_writes = true,
+                                                .size = 8,
+                                                .other_at = 8,
+                                                .other_size = 8};
+
+static void a_load_of_a_line_that_another_thread_takes_waits_for_it(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &load, .cycles = 25, .m = 5, .bursts = true};
+    s.memory = (struct cs_culprit_memory){.seen = true, .executions = 1000, .false_sharing = taken};
+    struct cs_culprit_classification v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_FALSE_SHARING);
+    assert_true(v.suspects[0].observed && v.suspects[0].other == 0x40 &&
+                strstr(v.suspects[0].reason, "bytes 8 to 15"));
+    s.op = &locked;
+    s.memory.forwarded = 1; /* bursts say so, but a locked operation needs the line all the same */
+    assert_non_null(find((v = classify(&s), &v), CS_CAUSE_FALSE_SHARING));
+}
+
+static void plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_line(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &store, .cycles = 25, .m = 5, .bursts = true};
+    s.memory = (struct cs_culprit_memory){.seen = true, .executions = 1000, .true_sharing = taken};
+    struct cs_culprit_classification v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_TRUE_SHARING));
+    s.op = &load;
+    s.memory.forwarded = 1;
+    assert_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
+    s.memory.forwarded = 0;
+    assert_non_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_load_that_stays_in_near_lines_is_cleared_of_misses),
         cmocka_unit_test(a_chase_is_convicted_by_the_level_its_footprint_exceeds),
+        cmocka_unit_test(a_load_of_a_line_that_another_thread_takes_waits_for_it),
+        cmocka_unit_test(plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_line),
         cmocka_unit_test(a_footprint_that_fits_the_first_level_clears_the_cache),
         cmocka_unit_test(a_branch_that_is_always_guessed_cannot_be_mispredicted),
         cmocka_unit_test(without_bursts_everything_the_text_allows_stays_suspect),

@@ -2,6 +2,7 @@
 /* What the culprit analysis takes out of a store that was written here row by row. */
 #include "analysis/culprit/footprints.h"
 #include "analysis/culprit/image_evidence.h"
+#include "analysis/culprit/sharing.h"
 #include "store/table/burst_schemas.h"
 #include "tests/unit/test.h"
 #include "tests/unit/tree.h"
@@ -252,6 +253,45 @@ static void pages_that_two_accesses_share_count_once(void **state)
     cs_table_close(t);
 }
 
+static void add_sharing(struct cs_table *t, uint64_t offset, uint64_t at, uint64_t other_at, uint64_t taken)
+{
+    uint64_t row[CS_SHARING_N] = {
+        [CS_SHARING_OFFSET] = offset,
+        [CS_SHARING_AT] = at,
+        [CS_SHARING_SIZE] = 8,
+        [CS_SHARING_OTHER_IMAGE] = (uint64_t)cs_table_text(t, ""),
+        [CS_SHARING_OTHER] = 0x40,
+        [CS_SHARING_OTHER_AT] = other_at,
+        [CS_SHARING_OTHER_SIZE] = 8,
+        [CS_SHARING_OTHER_WRITES] = 1,
+        [CS_SHARING_EXECUTIONS] = 1000,
+        [CS_SHARING_TAKEN] = taken,
+        [CS_SHARING_INSTRUCTIONS] = 8000,
+        [CS_SHARING_BURSTS] = 2,
+    };
+    assert_int_equal(cs_table_add(t, row), 0);
+}
+
+static void bytes_that_overlap_are_true_sharing_and_others_false(void **state)
+{
+    (void)state;
+    struct cs_table *t = cs_table_open(&cs_schema_sharing);
+    struct cs_culprit_memory f = {.executions = 4000};
+    add_sharing(t, 0x10, 0, 8, 1000);
+    add_sharing(t, 0x10, 12, 8, 500);
+    add_sharing(t, 0x20, 0, 0, 700);
+    cs_table_sort(t);
+    culprit_take_sharing(t, 0x10, &f);
+    assert_true(fabs(f.false_sharing.taken - 0.25) < 1e-9 && fabs(f.true_sharing.taken - 0.125) < 1e-9);
+    assert_true(fabs(f.false_sharing.between - 8) < 1e-9);
+    assert_true(f.false_sharing.other_here && f.false_sharing.other == 0x40 && f.false_sharing.other_at == 8);
+    culprit_take_sharing(t, 0x18, &f);
+    assert_true(f.false_sharing.taken <= 0 && f.true_sharing.taken <= 0);
+    culprit_take_sharing(NULL, 0x10, &f); /* a store of before there were such rows */
+    assert_true(f.false_sharing.taken <= 0 && f.true_sharing.taken <= 0);
+    cs_table_close(t);
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
 
 int main(void)
@@ -270,6 +310,7 @@ int main(void)
         cmocka_unit_test(repeats_tell_how_many_lines_there_are),
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
         cmocka_unit_test(pages_that_two_accesses_share_count_once),
+        cmocka_unit_test(bytes_that_overlap_are_true_sharing_and_others_false),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
