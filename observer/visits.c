@@ -4,8 +4,8 @@
 #include "observer/observation.h"
 #include "observer/pause.h"
 #include "observer/source/clock.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -39,37 +39,23 @@ static bool runs_on(const struct visits *v, unsigned cpu)
 /* Where a thread is: field 39 of proc(5)'s stat; with `active` only of one that runs or waits to run (field 3). */
 static unsigned cpu_of(pid_t pid, pid_t tid, bool active, unsigned otherwise)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    FILE *file = fopen(path, "re");
-    const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[n] = '\0';
-    const char *field = strrchr(text, ')'); /* the name before it may hold anything */
-    if (field && active && strncmp(field, ") R", 3) != 0)
-        field = NULL;
-    for (int i = 2; field && i < 39; i++)
-        field = strchr(field + 1, ' ');
-    return field ? (unsigned)strtoul(field, NULL, 10) : otherwise;
+    char text[1024];
+    cs_kernel_text(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    const char *state = cs_stat_field(text, 3), *cpu = cs_stat_field(text, 39);
+    return cpu && (!active || *state == 'R') ? (unsigned)strtoul(cpu, NULL, 10) : otherwise;
 }
 
 /* A thread may not have run yet: it may wait for the very CPU that the observer has. */
 static void add_waiting(struct visits *v)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)v->o->seen.pid);
-    DIR *tasks = opendir(path);
-    const struct dirent *e;
-    for (unsigned n = 0; tasks && n < THREADS_MOST && (e = readdir(tasks)); n++) {
-        const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-        const unsigned cpu =
-            tid > 0 ? cpu_of(v->o->seen.pid, tid, true, CS_VISITS_CPUS_MAX) : CS_VISITS_CPUS_MAX;
+    pid_t *tids;
+    const int n = cs_tasks_of(v->o->seen.pid, &tids);
+    for (int i = 0; i < n && i < THREADS_MOST; i++) {
+        const unsigned cpu = cpu_of(v->o->seen.pid, tids[i], true, CS_VISITS_CPUS_MAX);
         if (cpu < CS_VISITS_CPUS_MAX)
             CPU_SET(cpu, &v->used);
     }
-    if (tasks)
-        closedir(tasks);
+    free(tids);
 }
 
 static bool has_run_on(const struct visits *v, unsigned cpu)

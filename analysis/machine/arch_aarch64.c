@@ -2,6 +2,7 @@
 /* AArch64: cntvct_el0, and the core's name by MIDR_EL1 (implementer and part number), which the kernel shows.
  * No register reports TLB sizes: they stay the stated defaults. */
 #include "analysis/machine/arch.h"
+#include "store/base/kernel_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,12 +38,9 @@ static const struct {
 
 void arch_cpu(struct cs_machine *m)
 {
-    uint64_t midr = 0;
-    FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
-    if (f && fscanf(f, "%" SCNx64, &midr) != 1)
-        midr = 0;
-    if (f)
-        fclose(f);
+    char text[32];
+    (void)cs_kernel_text(text, sizeof text, "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    const uint64_t midr = strtoull(text, NULL, 16);
     uint32_t implementer = midr >> 24 & 0xff, part = midr >> 4 & 0xfff;
     snprintf(m->stated, sizeof m->stated, "MIDR implementer 0x%02x part 0x%03x", implementer, part);
     snprintf(m->cpu, sizeof m->cpu, "generic");

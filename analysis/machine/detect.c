@@ -2,31 +2,20 @@
 /* Sizes and features of this machine: sysfs for caches; the rest is the architecture's (arch.h). */
 #include "analysis/machine/arch.h"
 #include "analysis/machine/machine.h"
+#include "store/base/kernel_files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static bool line_of(const char *folder, unsigned index, const char *name, char *text, int size)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/index%u/%s", folder, index, name);
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return false;
-    bool ok = fgets(text, size, f) != NULL;
-    fclose(f);
-    return ok;
-}
+#define FOLDER "/sys/devices/system/cpu/cpu0/cache/index%u/"
 
 static void caches(struct cs_machine *m)
 {
-    static const char folder[] = "/sys/devices/system/cpu/cpu0/cache";
-    char level[16], type[32], size[32], line[16];
+    char level[16], type[32], size[32];
     for (unsigned i = 0; i < 8; i++) {
-        if (!line_of(folder, i, "level", level, sizeof level) ||
-            !line_of(folder, i, "type", type, sizeof type) || !line_of(folder, i, "size", size, sizeof size))
+        if (!cs_kernel_line(level, sizeof level, "", FOLDER "level", i) ||
+            !cs_kernel_line(type, sizeof type, "", FOLDER "type", i) ||
+            !cs_kernel_line(size, sizeof size, "", FOLDER "size", i))
             break;
         char *suffix;
         uint64_t bytes = strtoull(size, &suffix, 10);
@@ -39,8 +28,8 @@ static void caches(struct cs_machine *m)
             m->l2.bytes = bytes;
         else if (level[0] == '3')
             m->l3.bytes = bytes;
-        if (line_of(folder, i, "coherency_line_size", line, sizeof line) && strtoul(line, NULL, 10))
-            m->line_bytes = (uint32_t)strtoul(line, NULL, 10);
+        const long line = cs_kernel_number(0, FOLDER "coherency_line_size", i);
+        m->line_bytes = line ? (uint32_t)line : m->line_bytes;
     }
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/machine/machine.h"
 #include "store/base/cache.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -18,14 +19,7 @@
 
 static void read_boot_id(char id[64])
 {
-    id[0] = 0;
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!f)
-        return;
-    if (!fgets(id, 64, f))
-        id[0] = 0;
-    id[strcspn(id, "\n")] = 0;
-    fclose(f);
+    (void)cs_kernel_line(id, 64, "", "/proc/sys/kernel/random/boot_id");
 }
 
 static double since_boot(void)

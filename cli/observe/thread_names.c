@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/thread_names.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,7 @@
 
 static bool comm(pid_t pid, uint32_t tid, char name[16])
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%u/comm", (int)pid, tid);
-    FILE *file = fopen(path, "re");
-    const size_t n = file ? fread(name, 1, 15, file) : 0;
-    if (file)
-        fclose(file);
-    name[n] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    return n > 0;
+    return cs_kernel_line(name, 16, "", "/proc/%d/task/%u/comm", (int)pid, tid);
 }
 
 /* Its place, or the one behind the last. */
@@ -31,22 +23,20 @@ static unsigned find(const struct thread_names *names, uint32_t tid)
 
 void thread_names_read(struct thread_names *names, pid_t pid)
 {
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
+    pid_t *tids;
+    const int n = cs_tasks_of(pid, &tids);
     names->pid = pid;
-    for (const struct dirent *e; tasks && (e = readdir(tasks));) {
+    for (int i = 0; i < n; i++) {
         char name[16];
-        const uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+        const uint32_t tid = (uint32_t)tids[i];
         const unsigned at = find(names, tid);
-        if (!tid || at == THREAD_NAMES_MAX || !comm(pid, tid, name))
+        if (at == THREAD_NAMES_MAX || !comm(pid, tid, name))
             continue;
         names->all[at].tid = tid;
         memcpy(names->all[at].name, name, sizeof name);
         names->n += at == names->n;
     }
-    if (tasks)
-        closedir(tasks);
+    free(tids);
 }
 
 const char *thread_names_text(const struct thread_names *names, uint64_t tid)

@@ -3,6 +3,7 @@
  * which depend on the core's clock, and a chase through 8 MB of memory. */
 #include "cli/record/record_exact.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -34,13 +35,9 @@ static uint64_t tracepoint_of_system_calls(void)
     static const char *const at[] = {"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
                                      "/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id"};
     for (unsigned i = 0; i < 2; i++) {
-        unsigned long long id;
-        FILE *f = fopen(at[i], "re");
-        int got = f ? fscanf(f, "%llu", &id) : 0;
-        if (f)
-            fclose(f);
-        if (got == 1)
-            return id;
+        const long id = cs_kernel_number(0, "%s", at[i]);
+        if (id > 0)
+            return (uint64_t)id;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "cli/top/live.h"
 #include "cli/output/image_name.h"
 #include "store/base/array.h"
+#include "store/base/kernel_files.h"
 #include "store/base/map.h"
 #include "store/base/order.h"
 
@@ -191,7 +192,7 @@ void live_learn(struct live *l)
 
 static const char *process_name(struct live *l, pid_t pid)
 {
-    char path[64];
+    char name[sizeof l->processes->name];
     struct process *p = NULL;
     for (size_t i = l->n_processes; i-- > 0 && !p;)
         p = l->processes[i].pid == pid ? &l->processes[i] : NULL;
@@ -201,12 +202,8 @@ static const char *process_name(struct live *l, pid_t pid)
         p = &l->processes[l->n_processes++];
         *p = (struct process){pid, "[ended]"};
     }
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    FILE *f = fopen(path, "re");
-    if (f && fgets(p->name, sizeof p->name, f)) /* read again each time: an exec changes it */
-        p->name[strcspn(p->name, "\n")] = 0;
-    if (f)
-        fclose(f);
+    if (cs_kernel_line(name, sizeof name, "", "/proc/%d/comm", (int)pid)) /* each time: an exec changes it */
+        memcpy(p->name, name, sizeof name);
     return p->name;
 }
 

@@ -3,6 +3,7 @@
 
 #include "image/procedures/kallsyms.h"
 #include "store/base/array.h"
+#include "store/base/kernel_files.h"
 #include "store/base/order.h"
 #include "store/base/regular_file.h"
 
@@ -45,12 +46,8 @@ static uint64_t text_of(const char *path)
 
 static void running_build_id(char hex[CS_IMAGE_BUILD_ID_MAX])
 {
-    char notes[4096];
-    FILE *f = fopen("/sys/kernel/notes", "re");
-    size_t n = f ? fread(notes, 1, sizeof notes, f) : 0;
-    if (f)
-        fclose(f);
-    cs_image_build_id_of_notes(notes, n, hex);
+    char notes[4097];
+    cs_image_build_id_of_notes(notes, cs_kernel_text(notes, sizeof notes, "/sys/kernel/notes"), hex);
 }
 
 static bool take_list(struct list *list, const char *path)

@@ -3,8 +3,8 @@
 #include "observer/source/core_events.h"
 #include "observer/source/readable.h"
 #include "store/base/array.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,22 +376,15 @@ int cs_events_open_target(struct cs_events *e, pid_t process, pid_t thread, stru
         return 0;
     if (thread)
         return add_thread(e, thread, err);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
-    DIR *tasks = opendir(path);
-    if (!tasks)
-        return cs_fail(err, ESRCH, "process %d ended before its events could be counted", (int)process);
-    struct dirent *entry;
+    pid_t *tids;
+    const int n = cs_tasks_of(process, &tids);
     int rc = 0;
-    while (rc == 0 && (entry = readdir(tasks))) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0)
-            continue;
-        rc = add_thread(e, tid, err);
+    for (int i = 0; rc == 0 && i < n; i++) {
+        rc = add_thread(e, tids[i], err);
         if (rc == -ESRCH) /* it ended meanwhile */
             rc = 0;
     }
-    closedir(tasks);
+    free(tids);
     if (rc == 0 && e->threads.n == 0)
         rc = cs_fail(err, ESRCH, "process %d ended before its events could be counted", (int)process);
     return rc;

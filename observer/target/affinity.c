@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/affinity.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -40,16 +40,9 @@ struct cs_observe_affinity {
 /* 0 when the thread is gone. No stdio: the guardian of a process with threads calls it after fork. */
 static uint64_t started_at(pid_t pid, pid_t tid)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    char *field = strrchr(text, ')'); /* the name before it may hold anything */
-    for (int i = 2; field && i < 22; i++)
-        field = strchr(field + 1, ' ');
+    char text[1024];
+    cs_kernel_text(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    const char *field = cs_stat_field(text, 22);
     return field ? strtoull(field, NULL, 10) : 0;
 }
 
@@ -64,17 +57,14 @@ static const struct moved *find(const struct list *list, pid_t tid, uint64_t sta
 /* Calls `each` for the threads there are: the sum of what it returns, or the first negative. */
 static int each_thread(pid_t pid, int (*each)(void *arg, pid_t tid), void *arg)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    int n = tasks ? 0 : -errno;
-    for (struct dirent *entry; n >= 0 && (entry = readdir(tasks));) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        int more = tid > 0 ? each(arg, tid) : 0;
+    pid_t *tids;
+    const int threads = cs_tasks_of(pid, &tids);
+    int n = threads < 0 ? threads : 0;
+    for (int i = 0; n >= 0 && i < threads; i++) {
+        const int more = each(arg, tids[i]);
         n = more < 0 ? more : n + more;
     }
-    if (tasks)
-        closedir(tasks);
+    free(tids);
     return n;
 }
 

@@ -2,8 +2,8 @@
 /* proc(5), cgroups(7). A child that its parent doesn't wait for counts only while it lives. */
 #include "observer/target/company.h"
 #include "observer/target/fair_share.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +14,14 @@
 #define DEPTH_MAX 16
 #define PATH_BYTES 4096
 
-static FILE *of(pid_t pid, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    return fopen(path, "re");
-}
-
 /* cutime and cstime, fields 16 and 17. */
 static uint64_t of_ended_children(pid_t pid)
 {
-    char line[1024];
+    char text[1024];
     uint64_t user = 0, system = 0;
-    FILE *stat = of(pid, "stat");
-    const char *end = stat && fgets(line, sizeof line, stat) ? strrchr(line, ')') : NULL;
-    if (stat)
-        fclose(stat);
-    if (!end ||
-        sscanf(end + 1, " %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%*u%*u%" SCNu64 "%" SCNu64, &user, &system) != 2)
+    cs_kernel_text(text, sizeof text, "/proc/%d/stat", (int)pid);
+    const char *ended = cs_stat_field(text, 16);
+    if (!ended || sscanf(ended, "%" SCNu64 "%" SCNu64, &user, &system) != 2)
         return 0;
     return (user + system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -39,13 +29,13 @@ static uint64_t of_ended_children(pid_t pid)
 static uint64_t of_children(pid_t pid, unsigned depth, unsigned *left)
 {
     uint64_t ns = of_ended_children(pid);
-    char path[64], name[300];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    for (const struct dirent *e; tasks && depth < DEPTH_MAX && (e = readdir(tasks));) {
+    pid_t *tids = NULL;
+    const int n = depth < DEPTH_MAX ? cs_tasks_of(pid, &tids) : 0;
+    for (int i = 0; i < n; i++) {
+        char path[64];
         int child;
-        snprintf(name, sizeof name, "task/%s/children", e->d_name);
-        FILE *children = e->d_name[0] == '.' ? NULL : of(pid, name);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tids[i]);
+        FILE *children = fopen(path, "re");
         while (children && *left > 0 && fscanf(children, "%d", &child) == 1) {
             struct cs_observe_cpu_wait wait;
             --*left;
@@ -56,36 +46,24 @@ static uint64_t of_children(pid_t pid, unsigned depth, unsigned *left)
         if (children)
             fclose(children);
     }
-    if (tasks)
-        closedir(tasks);
+    free(tids);
     return ns;
 }
 
 static uint64_t throttled_us(const char *group)
 {
-    char path[PATH_BYTES + 64], line[128];
-    uint64_t us = 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.stat", group);
-    FILE *stat = fopen(path, "re");
-    while (stat && fgets(line, sizeof line, stat) && sscanf(line, "throttled_usec %" SCNu64, &us) != 1)
-        ;
-    if (stat)
-        fclose(stat);
-    return us;
+    char us[32];
+    (void)cs_kernel_line(us, sizeof us, "throttled_usec", "/sys/fs/cgroup%s/cpu.stat", group);
+    return strtoull(us, NULL, 10);
 }
 
 /* The quota of a cgroup above counts as well. */
 static uint64_t of_quota(pid_t pid)
 {
-    char line[PATH_BYTES] = "";
+    char line[PATH_BYTES];
     uint64_t most = 0;
-    FILE *groups = of(pid, "cgroup");
-    while (groups && fgets(line, sizeof line, groups) && strncmp(line, "0::/", 4) != 0)
-        line[0] = '\0';
-    if (groups)
-        fclose(groups);
-    line[strcspn(line, "\n")] = '\0';
-    char *group = line[0] && !strstr(line, "/..") ? line + 3 : NULL; /* ".." is beyond our namespace */
+    (void)cs_kernel_line(line, sizeof line, "0::", "/proc/%d/cgroup", (int)pid);
+    char *group = line[0] == '/' && !strstr(line, "/..") ? line : NULL; /* ".." is beyond our namespace */
     for (char *slash; group && (slash = strrchr(group, '/')); *slash = '\0') {
         const uint64_t us = throttled_us(group);
         most = us > most ? us : most;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/fair_share.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,16 +10,6 @@
 #include <unistd.h>
 
 #define PATH_BYTES 4096
-
-static bool read_line(const char *path, char *line, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    bool ok = fgets(line, (int)size, file) != NULL;
-    fclose(file);
-    return ok;
-}
 
 /* The cgroup whose weight counts: of the hierarchy that has the cpu controller, else of version 2's. "/" where
  * there is none. */
@@ -51,9 +41,9 @@ static bool cpu_cgroup(pid_t pid, char path[PATH_BYTES])
 
 bool cs_observe_grouped_by_session(void)
 {
-    char enabled[8], path[PATH_BYTES];
-    return read_line("/proc/sys/kernel/sched_autogroup_enabled", enabled, sizeof enabled) &&
-           enabled[0] == '1' && cpu_cgroup(getpid(), path) && strcmp(path, "/") == 0;
+    char path[PATH_BYTES];
+    return cs_kernel_number(0, "/proc/sys/kernel/sched_autogroup_enabled") == 1 &&
+           cpu_cgroup(getpid(), path) && strcmp(path, "/") == 0;
 }
 
 bool cs_observe_leave_session(void)
@@ -70,14 +60,14 @@ bool cs_observe_leave_session(void)
 
 bool cs_observe_same_group(pid_t pid)
 {
-    char ours[PATH_BYTES], theirs[PATH_BYTES], name[64];
+    char ours[PATH_BYTES], theirs[PATH_BYTES];
     if (!cpu_cgroup(getpid(), ours) || !cpu_cgroup(pid, theirs) || strcmp(ours, theirs) != 0)
         return false;
     if (strcmp(ours, "/") != 0)
         return true;
-    snprintf(name, sizeof name, "/proc/%d/autogroup", (int)pid);
-    if (!cs_observe_grouped_by_session() || !read_line(name, theirs, sizeof theirs) ||
-        !read_line("/proc/self/autogroup", ours, sizeof ours))
+    if (!cs_observe_grouped_by_session() ||
+        !cs_kernel_line(theirs, sizeof theirs, "", "/proc/%d/autogroup", (int)pid) ||
+        !cs_kernel_line(ours, sizeof ours, "", "/proc/self/autogroup"))
         return false;
     theirs[strcspn(theirs, " ")] = ours[strcspn(ours, " ")] = '\0'; /* "/autogroup-7 nice 0" */
     return strcmp(ours, theirs) == 0;
@@ -85,23 +75,21 @@ bool cs_observe_same_group(pid_t pid)
 
 int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out)
 {
-    char path[320], line[128];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    if (!tasks)
-        return -errno;
+    pid_t *tids;
+    const int n = cs_tasks_of(pid, &tids);
+    if (n < 0)
+        return n;
     *out = (struct cs_observe_cpu_wait){0};
-    struct dirent *task;
-    while ((task = readdir(tasks))) {
+    for (int i = 0; i < n; i++) {
         uint64_t ran, waited;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, task->d_name);
-        if (task->d_name[0] == '.' || !read_line(path, line, sizeof line) ||
-            sscanf(line, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+        char line[128];
+        cs_kernel_text(line, sizeof line, "/proc/%d/task/%d/schedstat", (int)pid, (int)tids[i]);
+        if (sscanf(line, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
             continue;
         out->ran_ns += ran;
         out->waited_ns += waited;
         out->threads++;
     }
-    closedir(tasks);
+    free(tids);
     return out->threads ? 0 : -ENOENT;
 }

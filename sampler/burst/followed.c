@@ -4,11 +4,13 @@
 #include "sampler/burst/followed.h"
 #include "sampler/burst/burst_model.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,20 +34,16 @@ struct memory {
     uint64_t own, shared; /* kB, without files */
 };
 
+static uint64_t kilobytes(pid_t pid, const char *field)
+{
+    char text[32];
+    (void)cs_kernel_line(text, sizeof text, field, "/proc/%d/status", (int)pid);
+    return strtoull(text, NULL, 10);
+}
+
 static struct memory memory_of(pid_t pid)
 {
-    struct memory memory = {0};
-    char path[64], line[256];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return memory;
-    while (fgets(line, sizeof line, file)) {
-        (void)!sscanf(line, "RssAnon: %" SCNu64, &memory.own);
-        (void)!sscanf(line, "RssShmem: %" SCNu64, &memory.shared);
-    }
-    fclose(file);
-    return memory;
+    return (struct memory){kilobytes(pid, "RssAnon:"), kilobytes(pid, "RssShmem:")};
 }
 
 /* What a runner's two processes have in memory. They share what they talk by; the second has its code mapped

@@ -7,6 +7,7 @@
 #include "sampler/burst/runner_image.h"
 #include "store/base/clock.h"
 #include "store/base/foreign.h"
+#include "store/base/kernel_files.h"
 
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
@@ -205,14 +206,10 @@ static int reap(struct cs_burst_runner *runner, bool by_force)
 /* Does it wait in the kernel for something that isn't ours? */
 static bool hangs(const struct cs_burst_runner *runner)
 {
-    char path[32], line[64] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)runner->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    const char *state = n > 0 ? strrchr(line, ')') : NULL;
-    return state && state[1] == ' ' && state[2] == 'D';
+    char text[64];
+    cs_kernel_text(text, sizeof text, "/proc/%d/stat", (int)runner->pid);
+    const char *state = cs_stat_field(text, 3);
+    return state && *state == 'D';
 }
 
 /* It ends by itself, or, stopped or frozen by somebody, by force, which nobody notices. How it ended. */

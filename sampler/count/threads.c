@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/count/threads.h"
+#include "store/base/kernel_files.h"
 
 #ifdef __x86_64__
 #include <errno.h>
@@ -89,16 +90,9 @@ int64_t cs_count_call_in(void *arg, uint64_t at, long number, const uint64_t arg
 
 bool cs_count_is_caught(const struct cs_count_thread *t, int signal)
 {
-    char path[64], line[256];
-    uint64_t caught = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)t->tid);
-    FILE *status = fopen(path, "re");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "SigCgt: %" SCNx64, &caught) == 1)
-            break;
-    if (status)
-        fclose(status);
-    return caught >> (signal - 1) & 1;
+    char caught[32];
+    (void)cs_kernel_line(caught, sizeof caught, "SigCgt:", "/proc/%d/status", (int)t->tid);
+    return strtoull(caught, NULL, 16) >> (signal - 1) & 1;
 }
 
 int cs_count_go_on(struct cs_count_thread *t, int signal)

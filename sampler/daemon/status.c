@@ -3,6 +3,7 @@
 #include "sampler/daemon/state.h"
 #include "sampler/perf/target.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,11 +18,10 @@ uint64_t cs_daemon_resident_bytes(uint64_t *own)
 {
     unsigned long size, resident = 0, shared = 0;
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    FILE *statm = fopen("/proc/self/statm", "re");
-    if (!statm || fscanf(statm, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
+    char statm[128];
+    cs_kernel_text(statm, sizeof statm, "/proc/self/statm");
+    if (sscanf(statm, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
         resident = shared = 0;
-    if (statm)
-        fclose(statm);
     if (own)
         *own = (resident - shared) * page;
     return resident * page;
@@ -34,16 +34,13 @@ static double running_children_seconds(void)
     const int n = cs_processes_below(getpid(), &pids);
     double ticks = 0;
     for (int i = 0; i < n; i++) {
-        char path[64], line[1024];
+        char text[1024] = "";
         unsigned long own[2], waited[2];
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pids[i]);
-        FILE *f = pids[i] == getpid() ? NULL : fopen(path, "re");
-        const char *end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-        if (end && sscanf(end + 1, " %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%lu%lu%lu%lu", &own[0], &own[1],
-                          &waited[0], &waited[1]) == 4)
+        if (pids[i] != getpid())
+            cs_kernel_text(text, sizeof text, "/proc/%d/stat", (int)pids[i]);
+        const char *used = cs_stat_field(text, 14);
+        if (used && sscanf(used, "%lu%lu%lu%lu", &own[0], &own[1], &waited[0], &waited[1]) == 4)
             ticks += (double)(own[0] + own[1] + waited[0] + waited[1]);
-        if (f)
-            fclose(f);
     }
     if (n > 0)
         free(pids);

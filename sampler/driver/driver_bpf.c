@@ -16,6 +16,7 @@
 #include "sampler/driver/wait_maps.h"
 #include "sampler/perf/process_filter.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -519,11 +520,7 @@ static int load_what_can_be(struct cs_driver_state *s)
 /* The kernel's interpreter can't call back, as bpf_loop does in the walk of a chain. */
 static bool is_interpreted(void)
 {
-    FILE *f = fopen("/proc/sys/net/core/bpf_jit_enable", "re");
-    bool interpreted = f && fgetc(f) == '0';
-    if (f)
-        fclose(f);
-    return interpreted;
+    return cs_kernel_number(1, "/proc/sys/net/core/bpf_jit_enable") == 0;
 }
 
 static const char *refusal(struct cs_driver_state *s, int error, char *why, size_t size)

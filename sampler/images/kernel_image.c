@@ -11,6 +11,7 @@
 #include "sampler/images/labels_unknowns.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
+#include "store/base/kernel_files.h"
 #include "store/base/order.h"
 
 #include <errno.h>
@@ -57,25 +58,14 @@ static bool add_region(struct region **list, size_t *n, size_t *capacity, struct
     return true;
 }
 
-/* The GNU build-id of a file of notes ("" when there is none). */
-static void read_build_id(const char *path, char hex[CS_IMAGE_BUILD_ID_MAX])
-{
-    unsigned char notes[4096];
-    FILE *f = fopen(path, "re");
-    cs_image_build_id_of_notes(notes, f ? fread(notes, 1, sizeof notes, f) : 0, hex);
-    if (f)
-        fclose(f);
-}
-
 static const char hidden_reason[] = "kernel addresses are hidden (/proc/sys/kernel/kptr_restrict, or not "
                                     "root): samples in the kernel are counted as unknown";
 
 static struct cs_mapped_image *special(struct cs_kernel *k, enum cs_store_image_kind kind, const char *notes,
                                        const char *name)
 {
-    char path[256], hex[CS_IMAGE_BUILD_ID_MAX], bracketed[160];
-    snprintf(path, sizeof path, "%s/%s", k->sys, notes);
-    read_build_id(path, hex);
+    char text[4097], hex[CS_IMAGE_BUILD_ID_MAX], bracketed[160];
+    cs_image_build_id_of_notes(text, cs_kernel_text(text, sizeof text, "%s/%s", k->sys, notes), hex);
     snprintf(bracketed, sizeof bracketed, "[%s]", name);
     return cs_images_special(k->images, kind, hex[0] ? hex : NULL, bracketed, hex);
 }

@@ -2,6 +2,7 @@
 /* Line by line; a file of /proc is as long as the process makes it. */
 #include "sampler/images/proc_maps.h"
 #include "store/base/foreign.h"
+#include "store/base/kernel_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,17 +53,10 @@ uid_t cs_proc_user(const char *proc, pid_t pid, pid_t *inner)
 
 uint64_t cs_proc_started(const char *proc, pid_t pid)
 {
-    char line[512];
-    uint64_t ticks = 0;
-    FILE *f = open_of(proc, pid, "stat");
-    const char *name_end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-    if (f)
-        fclose(f);
-    if (!name_end ||
-        sscanf(name_end + 1, " %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%*u%*u%*d%*d%*d%*d%*d%*d%" SCNu64, &ticks) !=
-            1)
-        return 0;
-    return ticks;
+    char text[1024];
+    cs_kernel_text(text, sizeof text, "%s/%d/stat", proc, (int)pid);
+    const char *began = cs_stat_field(text, 22);
+    return began ? strtoull(began, NULL, 10) : 0;
 }
 
 int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const struct cs_mapped_file *file),

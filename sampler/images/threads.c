@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hash of chains by thread number. */
 #include "sampler/images/threads.h"
+#include "store/base/kernel_files.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -129,15 +130,10 @@ void cs_threads_ended(struct cs_threads *threads, pid_t tid)
 /* /proc/TID is there for every thread, though it isn't listed. */
 static struct thread *look_up(struct cs_threads *threads, pid_t tid)
 {
-    char path[256], line[256], name[16] = "";
-    int pid = 0;
-    snprintf(path, sizeof path, "%s/%d/status", threads->proc, (int)tid);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "Name: %15[^\n]", name) != 1 && sscanf(line, "Tgid: %d", &pid) == 1)
-            break;
-    if (f)
-        fclose(f);
+    char name[16], tgid[16];
+    (void)cs_kernel_line(name, sizeof name, "Name:", "%s/%d/status", threads->proc, (int)tid);
+    (void)cs_kernel_line(tgid, sizeof tgid, "Tgid:", "%s/%d/status", threads->proc, (int)tid);
+    const pid_t pid = (pid_t)strtol(tgid, NULL, 10);
     if (pid <= 0)
         return NULL;
     cs_threads_named(threads, tid, pid, name, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The folder of a CPU's topology is made when the CPU comes online, so its inode tells one life from another. */
 #include "sampler/perf/cpus.h"
+#include "store/base/kernel_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,14 +36,9 @@ int cs_cpus_of_list(const char *list, int **numbers)
 
 static int read_list(const char *name, int **numbers)
 {
-    char path[64], list[4096] = "0";
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/%s", name);
-    FILE *f = fopen(path, "re");
-    if (f) {
-        if (!fgets(list, sizeof list, f))
-            strcpy(list, "0");
-        fclose(f);
-    }
+    char list[4096];
+    if (!cs_kernel_text(list, sizeof list, "/sys/devices/system/cpu/%s", name))
+        strcpy(list, "0");
     return cs_cpus_of_list(list, numbers);
 }
 

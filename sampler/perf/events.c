@@ -2,6 +2,7 @@
 /* Events by libpfm4 name, and perf_event_open with a sentence for each of its many refusals. */
 #include "sampler/perf/events.h"
 #include "sampler/perf/event_names.h"
+#include "store/base/kernel_files.h"
 #include "store/base/text.h"
 
 #include <ctype.h>
@@ -15,20 +16,9 @@
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
-static long kernel_setting(const char *path, long otherwise)
-{
-    char line[32];
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return otherwise;
-    long value = fgets(line, sizeof line, f) ? strtol(line, NULL, 10) : otherwise;
-    fclose(f);
-    return value;
-}
-
 uint64_t cs_event_rate_limit(void)
 {
-    long limit = kernel_setting("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+    long limit = cs_kernel_number(0, "/proc/sys/kernel/perf_event_max_sample_rate");
     return limit > 0 ? (uint64_t)limit : UINT64_MAX;
 }
 
@@ -137,11 +127,11 @@ int cs_event_open(const struct cs_event *event, pid_t pid, int cpu, struct cs_er
             return cs_fail(err, errno,
                            "all processes of the machine may be sampled with root or CAP_PERFMON only "
                            "(perf_event_paranoid is %d); your own: -p PID or -- COMMAND",
-                           (int)kernel_setting(PARANOID, 2));
+                           (int)cs_kernel_number(2, PARANOID));
         return cs_fail(err, errno,
                        "process %d may not be sampled by you: it belongs to somebody else, or "
                        "perf_event_paranoid (%d) forbids it",
-                       (int)pid, (int)kernel_setting(PARANOID, 2));
+                       (int)pid, (int)cs_kernel_number(2, PARANOID));
     case ESRCH:
         return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
     case ENOENT:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command to be sampled is forked at once but execs only when the events are open on it. */
 #include "sampler/perf/target.h"
+#include "store/base/kernel_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -109,31 +109,11 @@ void cs_waiting_command_close(struct cs_waiting_command *c)
 
 int cs_threads_of(pid_t pid, pid_t **threads, struct cs_error *err)
 {
-    char path[64];
-    int n = 0, capacity = 0;
-    *threads = NULL;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir)
+    const int n = cs_tasks_of(pid, threads);
+    if (n == -ENOMEM)
+        return cs_fail(err, ENOMEM, "out of memory for the threads of process %d", (int)pid);
+    if (n < 0)
         return cs_fail(err, ESRCH, "there is no process %d", (int)pid);
-    for (struct dirent *d; (d = readdir(dir)) != NULL;) {
-        long tid = strtol(d->d_name, NULL, 10);
-        if (tid <= 0)
-            continue;
-        if (n == capacity) {
-            capacity = capacity ? 2 * capacity : 16;
-            pid_t *more = realloc(*threads, (size_t)capacity * sizeof *more);
-            if (!more) {
-                free(*threads);
-                *threads = NULL;
-                closedir(dir);
-                return cs_fail(err, ENOMEM, "out of memory for the threads of process %d", (int)pid);
-            }
-            *threads = more;
-        }
-        (*threads)[n++] = (pid_t)tid;
-    }
-    closedir(dir);
     return n > 0 ? n : cs_fail(err, ESRCH, "process %d has ended", (int)pid);
 }
 

@@ -6,6 +6,7 @@
 #include "signals/timers/timer_segment.h"
 #include "store/base/cache.h"
 #include "store/base/clock.h"
+#include "store/base/kernel_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,17 +62,12 @@ static int make_segment(struct cs_driver_state *s)
  * say how many: 1 is any. */
 static unsigned filters_now(void)
 {
-    char line[256];
-    unsigned mode = 0, n = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "Seccomp: %u", &mode) == 1)
-            n = mode != 0;
-        else if (sscanf(line, "Seccomp_filters: %u", &n) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return n;
+    char text[32];
+    const bool counted = cs_kernel_line(text, sizeof text, "Seccomp_filters:", "/proc/self/status");
+    if (!counted)
+        (void)cs_kernel_line(text, sizeof text, "Seccomp:", "/proc/self/status");
+    const unsigned n = (unsigned)strtoul(text, NULL, 10);
+    return counted ? n : n != 0;
 }
 
 static void close_timers(struct cs_driver_state *s)

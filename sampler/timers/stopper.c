@@ -8,6 +8,7 @@
 #include "sampler/timers/timers.h"
 #include "store/base/clock.h"
 #include "store/base/foreign.h"
+#include "store/base/kernel_files.h"
 #include "store/base/order.h"
 
 #include <errno.h>
@@ -75,28 +76,17 @@ static void forget(struct stopper *s, struct thread *t)
 /* The process of a thread that we weren't told of; 0: it is gone. */
 static pid_t tgid_of(pid_t tid)
 {
-    char path[64], line[128];
-    int tgid = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-    FILE *f = fopen(path, "re");
-    while (f && tgid == 0 && fgets(line, sizeof line, f))
-        (void)sscanf(line, "Tgid: %d", &tgid);
-    if (f)
-        fclose(f);
-    return (pid_t)tgid;
+    char tgid[16];
+    (void)cs_kernel_line(tgid, sizeof tgid, "Tgid:", "/proc/%d/status", (int)tid);
+    return (pid_t)strtol(tgid, NULL, 10);
 }
 
 static bool runs(const struct process *p, pid_t tid)
 {
-    char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)p->pid, (int)tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *name_ends = strrchr(text, ')');
-    return name_ends && name_ends[1] == ' ' && name_ends[2] == 'R';
+    char text[256];
+    cs_kernel_text(text, sizeof text, "/proc/%d/task/%d/stat", (int)p->pid, (int)tid);
+    const char *state = cs_stat_field(text, 3);
+    return state && *state == 'R';
 }
 
 static void stopped(struct stopper *s, pid_t tid, int status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether timers are needed, and how fast they can be. */
 #include "sampler/timers/timers.h"
+#include "store/base/kernel_files.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -19,22 +20,19 @@ bool cs_timers_needed(char *why, size_t size)
                                    .disabled = 1,
                                    .exclude_kernel = 1,
                                    .exclude_hv = 1};
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), code = errno,
-        level = 0;
+    const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), code = errno;
     if (fd >= 0) {
         close(fd);
         return false;
     }
     if (code != EPERM && code != EACCES && code != ENOSYS)
         return false; /* opening the real events will say what is wrong */
-    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (f && fscanf(f, "%d", &level) == 1 && level > 2 && code == EACCES)
-        snprintf(why, size, "perf_event_paranoid is %d", level);
+    const long level = cs_kernel_number(0, "/proc/sys/kernel/perf_event_paranoid");
+    if (level > 2 && code == EACCES)
+        snprintf(why, size, "perf_event_paranoid is %ld", level);
     else
         snprintf(why, size, "%s, as seccomp profiles of containers have it",
                  code == ENOSYS ? "there is no perf_event_open" : "perf_event_open is refused");
-    if (f)
-        fclose(f);
     return true;
 }
 

@@ -3,6 +3,7 @@
  * believed only if it is that inode. It is asked once an inode. */
 #include "sampler/waits/objects.h"
 
+#include "store/base/kernel_files.h"
 #include "store/base/text.h"
 
 #include <arpa/inet.h>
@@ -48,13 +49,9 @@ void cs_wait_objects_close(struct cs_wait_objects *o)
  * known. */
 static uint64_t inode_of(const struct cs_wait_objects *o, const struct cs_wait_record *r)
 {
-    char path[128], text[512];
-    snprintf(path, sizeof path, "%s/%" PRIu32 "/fdinfo/%" PRIu32, o->proc, r->pid, (uint32_t)r->args[0]);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    char text[512];
+    cs_kernel_text(text, sizeof text, "%s/%" PRIu32 "/fdinfo/%" PRIu32, o->proc, r->pid,
+                   (uint32_t)r->args[0]);
     const char *at = strstr(text, "ino:");
     return at ? strtoull(at + 4, NULL, 10) : 0;
 }

@@ -17,6 +17,7 @@
  *   order         what comes first, for qsort and bsearch
  *   random        pseudo-random numbers
  *   regular_file  the one opener for paths that somebody else chose
+ *   kernel_files  what the kernel says in small files of /proc and /sys
  *   hash_seed     what nobody knows of our tables
  *   foreign       calls that a stranger may leave unanswered, made by a helper
  *   foreign_worker  what that helper does

@@ -5,6 +5,7 @@
 #include "store/base/foreign.h"
 #include "store/base/clock.h"
 #include "store/base/foreign_worker.h"
+#include "store/base/kernel_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -215,14 +216,10 @@ static bool take(int *fd)
 /* A machine so busy that the helper doesn't get a CPU is nobody's silence. */
 static bool waits_for_cpu(void)
 {
-    char path[32], line[64] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)all.pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    const char *state = n > 0 ? strrchr(line, ')') : NULL;
-    return state && state[1] == ' ' && state[2] == 'R';
+    char text[64];
+    cs_kernel_text(text, sizeof text, "/proc/%d/stat", (int)all.pid);
+    const char *state = cs_stat_field(text, 3);
+    return state && *state == 'R';
 }
 
 static bool wait_for(uint64_t most)
