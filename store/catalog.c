@@ -12,7 +12,6 @@
 #include "store/table/schema.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 /* Where threads waited, as `waits` tells it, and the call chains of that time. */
 #include "analysis/waits/wait_groups.h"
 #include "cli/html/page.h"
-#include "store/table/wait_schemas.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "observer/log/aliases.h"
 #include "observer/log/save.h"
 #include "observer/observer.h"
-#include "observer/source/clock.h"
 #include "signals/reader/reader.h"
 
 #include "observer/source/os.h"

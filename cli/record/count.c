@@ -2,7 +2,6 @@
 /* count: the instructions of a command, exactly. */
 #include "sampler/count/count.h"
 #include "cli/command/command.h"
-#include "cli/command/figures.h"
 #include "cli/output/output.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "store/table/wait_schemas.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 uint64_t cs_place_number(struct cs_place_numbers *p, uint64_t image, uint64_t offset, bool *fresh)

@@ -7,7 +7,6 @@
 #include "store/base/bytes.h"
 #include "store/catalog.h"
 #include "store/file.h"
-#include "store/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>

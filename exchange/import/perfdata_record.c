@@ -3,8 +3,6 @@
  * (perf_event_open(2), PERF_RECORD_SAMPLE); every field's length is checked before it is read. */
 #include "exchange/import/perfdata_internal.h"
 
-#include <stdlib.h>
-
 /* A cursor over the payload; `ok` turns false at the first read past the end and stays so. */
 struct cursor {
     const struct cs_perfdata *in;

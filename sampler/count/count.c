@@ -7,7 +7,6 @@
 #ifdef __x86_64__
 #include "sampler/count/threads.h"
 #include "store/base/array.h"
-#include "store/base/clock.h"
 
 #include <asm/prctl.h>
 #include <assert.h>

@@ -2,8 +2,6 @@
 #include "sampler/count/space.h"
 
 #ifdef __x86_64__
-#include "sampler/images/proc_maps.h"
-#include "store/base/array.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,6 @@
 /* One lock guards all that the two threads share. The desk never holds it while it talks to a peer. */
 #include "sampler/daemon/desk.h"
 
-#include "sampler/daemon/log.h"
 #include "store/base/clock.h"
 
 #include <errno.h>

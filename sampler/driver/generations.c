@@ -5,7 +5,6 @@
 #include "store/base/array.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct begun {

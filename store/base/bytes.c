@@ -3,7 +3,6 @@
 #include "store/base/array.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
