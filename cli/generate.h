@@ -10,8 +10,7 @@
  *   generate    what main asks of the two
  *
  * What the build makes from the table of subcommands: man pages and shell completion. */
-#ifndef CS_CLI_GENERATE_H
-#define CS_CLI_GENERATE_H
+#pragma once
 
 #include "cli/command/parsed.h"
 
@@ -20,5 +19,3 @@ int print_man(const char *name);
 int print_completion(const char *shell);
 /* Names of procedures and images of a store that begin with `prefix`, one a line: what the shells ask for. */
 int print_procedures(const char *prefix, const char *store);
-
-#endif

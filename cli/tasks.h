@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each subcommand is for, and examples of it: for --help and the man pages. */
-#ifndef CS_CLI_TASKS_H
-#define CS_CLI_TASKS_H
+#pragma once
 
 struct task {
     const char *name, *what;
@@ -12,5 +11,3 @@ extern const struct task tasks[];
 /* NULL where the table lacks the subcommand (a test says so). Lines of "command\n    what it does\n". */
 const char *task_of(const char *subcommand);
 const char *examples_of(const char *subcommand);
-
-#endif

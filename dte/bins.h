@@ -6,8 +6,7 @@
  *      rate bin 0: zero | 1: below 2^-24 | 2 ... : sixteen an octave | CS_DTE_RATE_BINS-1: 2^8 and above
  *
  * Monotonic: a <= b implies bin(a) <= bin(b). Pure. Cost: five to eight instructions, no division. */
-#ifndef CS_DTE_BINS_H
-#define CS_DTE_BINS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -59,5 +58,3 @@ double cs_dte_rate_quantile(const uint64_t counts[CS_DTE_RATE_BINS], double q);
 /* Kolmogorov-Smirnov distance of two histograms with the same n bins: the largest difference between their
  * cumulative shares, 0 to 1. Two empty ones are at distance 0, an empty and a filled one at 1. */
 double cs_dte_ks_distance(const double *a, const double *b, unsigned n);
-
-#endif

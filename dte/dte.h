@@ -18,8 +18,7 @@
  *
  * Pure: no state but what the caller holds, no I/O, nothing of ours included. Cost of cs_dte_judge inlined
  * with a constant rule: about ten instructions, no division. Thread-safe as plain values are. */
-#ifndef CS_DTE_DTE_H
-#define CS_DTE_DTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ static inline void cs_dte_count(struct cs_dte_tally *tally, enum cs_dte_verdict 
     tally->intervals[verdict]++;
     tally->cycles[verdict] += cycles;
 }
-
-#endif

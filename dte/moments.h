@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Weighted mean and variance, as plain values: weight = Σw, mean = Σwx/Σw, m2 = Σw(x-mean)² (West 1979), weights
  * not negative. Whoever has the sums makes one (cs_tag_rate does). Pure. */
-#ifndef CS_DTE_MOMENTS_H
-#define CS_DTE_MOMENTS_H
+#pragma once
 
 struct cs_dte_moments {
     double weight, mean, m2;
@@ -15,5 +14,3 @@ static inline double cs_dte_moments_variance(const struct cs_dte_moments *m)
 }
 
 double cs_dte_moments_deviation(const struct cs_dte_moments *m);
-
-#endif

@@ -25,8 +25,7 @@
  * Opening maps the file and reads section headers only; symbols are read on the first look-up, DWARF on the
  * first cs_image_frames_at. Damaged files give fewer answers, never a crash. One owner a cs_image_code: not
  * thread-safe, because look-ups fill caches. */
-#ifndef CS_IMAGE_CODE_H
-#define CS_IMAGE_CODE_H
+#pragma once
 
 #include "image/debug/frame.h"
 #include "image/file/debuginfod.h"
@@ -131,5 +130,3 @@ int cs_image_name_fits(const char *name, const char *wanted);
 int cs_image_attach(struct cs_image_code *code, const void *key, void *pointer,
                     void (*destroy)(void *pointer));
 void *cs_image_attached(const struct cs_image_code *code, const void *key); /* NULL: nothing */
-
-#endif

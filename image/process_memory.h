@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The memory of a process, however it is read. */
-#ifndef CS_IMAGE_PROCESS_MEMORY_H
-#define CS_IMAGE_PROCESS_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@ struct cs_process_memory {
     bool (*read)(void *arg, uint64_t addr, void *to, size_t n); /* all of it, or false */
     void *arg;
 };
-
-#endif

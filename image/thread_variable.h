@@ -4,8 +4,7 @@
  * Handling For Thread-Local Storage"; Oliva and Araújo, "Speeding Up Thread-Local Storage Access" (TLS descriptors).
  *
  * All that is read is hostile: bounded in bytes, trusted for nothing but addresses to read at. */
-#ifndef CS_IMAGE_THREAD_VARIABLE_H
-#define CS_IMAGE_THREAD_VARIABLE_H
+#pragma once
 
 #include "image/process_memory.h"
 
@@ -19,5 +18,3 @@ struct cs_thread_variable {
  * -ENOTSUP: it does, and no word tells where it lies; -EINVAL: no such module. */
 int cs_thread_variable_find(const struct cs_process_memory *memory, uint64_t base, bool program,
                             const char *name, struct cs_thread_variable *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a program's variable of static storage lies: by the symbol tables of the image, of its debug file, of its dynamic
  * linker. Bounded by the file; any thread. */
-#ifndef CS_IMAGE_VARIABLE_H
-#define CS_IMAGE_VARIABLE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -12,5 +11,3 @@
  * negative errno with a sentence: the file can't be read. Of several, the first global one, else the first. */
 int cs_image_variable(const char *path, const char *name, uint64_t *vaddr, uint64_t *size,
                       struct cs_error *err);
-
-#endif

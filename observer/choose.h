@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which signals of the target a loop reads, and from which thread's line. Waits for the target to define
  * them. */
-#ifndef CS_OBSERVER_CHOOSE_H
-#define CS_OBSERVER_CHOOSE_H
+#pragma once
 
 #include "observer/observer.h"
 #include "signals/reader/reader.h"
@@ -31,5 +30,3 @@ int cs_observe_choose_signals(const struct cs_observe_options *options, struct c
 int cs_observe_choose_line(const struct cs_observe_options *options, const struct cs_reader *reader,
                            const struct cs_observe_choice *choice, struct cs_observe_target *target,
                            uint32_t *line, pid_t *thread, unsigned *threads, struct cs_error *err);
-
-#endif

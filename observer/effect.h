@@ -5,8 +5,7 @@
  * A timer's signal ends the loop, which has no code for it: a sample costs what it did. All threads' counters are summed, and
  * the CPU time is that of the process: neither who runs nor who else needs the CPU matters. Rates are ratios of sums,
  * since phases of the program make a short look away vary more than the long looks next to it. */
-#ifndef CS_OBSERVER_EFFECT_H
-#define CS_OBSERVER_EFFECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ bool cs_effect_estimate(const struct cs_effect_sums *s, double *slower, double *
 struct cs_observation;
 /* Runs the loop until it is stopped, with looks away where they can show something; seen.effect has what came of it. */
 void cs_effect_run(struct cs_observation *o);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What observe.c and connect.c share; nobody else includes it. Each field is filled once, in the order of
  * cs_observe_start; connect.c fills those of the signals, the events and the os source. */
-#ifndef CS_OBSERVER_OBSERVATION_H
-#define CS_OBSERVER_OBSERVATION_H
+#pragma once
 
 #include "observer/choose.h"
 #include "observer/loop/follow.h"
@@ -53,5 +52,3 @@ void cs_observation_note(struct cs_observation *o, const char *sentence);
 int cs_observation_open_os(struct cs_observation *o, bool syscalls, struct cs_error *err);
 /* Words that the loop reads: of one thread's line, or of whoever has the CPU. */
 int cs_observation_connect(struct cs_observation *o, struct cs_error *err);
-
-#endif

@@ -26,8 +26,7 @@
  *      cs_observe_close(o);
  *
  * One owner a struct; cs_observe_stop alone may be called from anywhere, signal handlers too. */
-#ifndef CS_OBSERVER_OBSERVER_H
-#define CS_OBSERVER_OBSERVER_H
+#pragma once
 
 #include "observer/log/log.h"
 #include "observer/loop/loop.h"
@@ -170,5 +169,3 @@ void cs_observe_stop(struct cs_observation *o);
 const struct cs_observed *cs_observe_result(const struct cs_observation *o);
 /* Restores affinities, closes all. A program that we started and that runs still is left alone. */
 void cs_observe_close(struct cs_observation *o);
-
-#endif

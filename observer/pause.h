@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the loop for a while. A timer's signal ends it, for which it has no code: a sample costs what it did. Of the thread
  * that runs the loop. */
-#ifndef CS_OBSERVER_PAUSE_H
-#define CS_OBSERVER_PAUSE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void cs_pause_look(struct cs_pause *p, uint64_t ns);
 /* The run hasn't ended. */
 bool cs_pause_goes_on(const struct cs_pause *p);
 void cs_pause_close(struct cs_pause *p);
-
-#endif

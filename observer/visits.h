@@ -8,8 +8,7 @@
  *
  * For each look the observer moves next to the CPU: to the nearest one that the program doesn't use just then. Where it
  * uses all, a thread of the program has to wait or to go elsewhere meanwhile. */
-#ifndef CS_OBSERVER_VISITS_H
-#define CS_OBSERVER_VISITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct cs_visits {
 
 /* Runs the loop until it is stopped; seen.visits has what came of it. 0 or negative errno. */
 int cs_visits_run(struct cs_observation *o);
-
-#endif

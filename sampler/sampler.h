@@ -24,8 +24,7 @@
  * Threading: a session belongs to one thread; cs_sampler_held may be called from any. Sessions are
  * independent of each other. Nothing here prints; remarks for the user go through `notify`. May be used by cli/;
  * uses store/. */
-#ifndef CS_SAMPLER_SAMPLER_H
-#define CS_SAMPLER_SAMPLER_H
+#pragma once
 
 #include "sampler/images/labels_unknowns.h"
 #include "sampler/perf/target_kind.h"
@@ -220,5 +219,3 @@ const struct cs_process_filter *cs_sampler_filter(const struct cs_sampler *sampl
  * lives). 0, or -(1 + enum cs_unknown). Any thread. The image is valid until cs_sampler_close. */
 int cs_sampler_locate(struct cs_sampler *sampler, pid_t pid, uint64_t addr, uint64_t time_ns,
                       const struct cs_store_image **image, uint64_t *offset);
-
-#endif

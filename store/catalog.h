@@ -11,8 +11,7 @@
  *
  * Order: epochs, images and files ascend by name, so that the same store gives the same report. Valid until the handle
  * writes, sees other epochs, is refreshed or closed. */
-#ifndef CS_STORE_CATALOG_H
-#define CS_STORE_CATALOG_H
+#pragma once
 
 #include "store/store.h"
 
@@ -55,5 +54,3 @@ const struct cs_store_profile_ref *cs_catalog_next(const struct cs_catalog *cata
  * sorted: threads may read its rows. `head` (may be NULL): event and unit of the first, the sums of all. */
 int cs_store_select(struct cs_store *store, const struct cs_query *query, struct cs_table **out,
                     struct cs_store_profile_head *head, struct cs_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  *     u32 bytes of what follows | text id | u64 time of change, ns | u8 has image.names | file image.meta
  *     | varint number of profiles | for each: text name | file
  * A file: varint its bytes, varint how many of them follow, the bytes. 0 of 1: there is no such file. */
-#ifndef CS_STORE_CATALOG_KEPT_H
-#define CS_STORE_CATALOG_KEPT_H
+#pragma once
 
 #include "store/file.h"
 
@@ -38,5 +37,3 @@ bool cs_catalog_take_profile(struct cs_bytes_cursor *cursor, char name[256], str
 void cs_catalog_keep(const char *path);
 /* For whoever holds the epoch's lock, before the first change. */
 void cs_catalog_drop(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
 /* Interval profiles that grew too large become coarser in time: intervals of length L are joined to ones of
  * length 2L. No sample is lost, only when it came. sprof-1998 section 3.3 bounds its histograms in space;
  * here they are bounded in time too. */
-#ifndef CS_STORE_COARSEN_H
-#define CS_STORE_COARSEN_H
+#pragma once
 
 #include "store/store.h"
 
@@ -14,5 +13,3 @@ struct cs_table *cs_store_intervals_coarser(struct cs_table *intervals, uint64_t
 int cs_store_interval_bytes(struct cs_store *store, uint64_t *bytes, struct cs_error *err);
 /* Rewrites them so that no interval is shorter than length_ms. */
 int cs_store_coarsen(struct cs_store *store, uint64_t length_ms, struct cs_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *   0      4       5       6            8               16              24
  *   | CSPF | version | flags | head bytes | head checksum | body checksum | head ... | body ... |
  */
-#ifndef CS_STORE_CONTAINER_H
-#define CS_STORE_CONTAINER_H
+#pragma once
 
 #include "store/profile.h"
 
@@ -44,5 +43,3 @@ static inline bool unpacks_too_far(uint64_t raw_bytes, uint64_t stored_bytes)
 {
     return raw_bytes > UNPACK_FREE_BYTES && (raw_bytes - UNPACK_FREE_BYTES) / UNPACK_TIMES_MAX > stored_bytes;
 }
-
-#endif

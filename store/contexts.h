@@ -20,8 +20,7 @@
  * Invariants: node 0 is the root, which is no frame. A parent's number is below its children's. A child is unique by
  * (parent, image, offset). Nothing recurses: chains may be as deep as a file has rows. Not thread-safe.
  */
-#ifndef CS_STORE_CONTEXTS_H
-#define CS_STORE_CONTEXTS_H
+#pragma once
 
 #include "store/store.h"
 
@@ -84,5 +83,3 @@ int cs_contexts_put(const struct cs_contexts *tree, struct cs_table *table);
 int cs_contexts_fold(struct cs_contexts *tree, uint32_t most);
 /* The same for a table of cs_schema_contexts. */
 int cs_contexts_fold_table(struct cs_table *table, uint32_t most);
-
-#endif

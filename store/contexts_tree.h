@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a tree of contexts is, for the files that make it, read it and fold it. */
-#ifndef CS_STORE_CONTEXTS_TREE_H
-#define CS_STORE_CONTEXTS_TREE_H
+#pragma once
 
 #include "store/base/map.h"
 #include "store/contexts.h"
@@ -16,5 +15,3 @@ struct cs_contexts {
 
 /* The number in files of the frame (image id, offset) below the node with the number `parent`. */
 uint64_t cs_contexts_key(uint64_t parent, const char *image_id, uint64_t offset);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whole files, read and replaced atomically; locks; directory listings. For store/, and for the spool of
  * exports. Every function fills `err` and returns a negative errno when it fails. */
-#ifndef CS_STORE_FILE_H
-#define CS_STORE_FILE_H
+#pragma once
 
 #include "store/base/bytes.h"
 #include "store/base/error.h"
@@ -55,5 +54,3 @@ struct cs_store_listing {
 };
 int cs_store_directory_list(const char *path, struct cs_store_listing *listing, struct cs_error *err);
 void cs_store_listing_fini(struct cs_store_listing *listing);
-
-#endif

@@ -2,8 +2,7 @@
 /* Copies of the files behind images: STORE/.images/<image id>.zst, so that a binary that is rebuilt or removed
  * keeps its names and lines. Bounded: where all together pass the bound the ones that were written first go.
  * Writers and readers may run at the same time: a copy appears whole. */
-#ifndef CS_STORE_KEPT_CODE_H
-#define CS_STORE_KEPT_CODE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -27,5 +26,3 @@ int cs_kept_code_combine(const char *to_store, const char *from_store, uint64_t 
                          struct cs_error *err);
 /* Removes the copies of images of which no epoch has a profile. */
 void cs_kept_code_sweep(const char *store);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The places of things in a store: FORMAT.md, "Directories and names". Pure. For store/ only. */
-#ifndef CS_STORE_LAYOUT_H
-#define CS_STORE_LAYOUT_H
+#pragma once
 
 #include "store/store.h"
 
@@ -21,5 +20,3 @@ void cs_store_profile_file_name(const char *event, const char *label, const char
 /* 1 to 47 letters, digits, "_-.", not beginning with a dot. */
 bool cs_store_image_id_valid(const char *id);
 bool cs_store_name_ends(const char *name, const char *suffix);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One file of a store: read, add, replace. For store/ only; the caller holds the epoch's lock when writing.
  */
-#ifndef CS_STORE_MERGE_FILE_H
-#define CS_STORE_MERGE_FILE_H
+#pragma once
 
 #include "store/file.h"
 #include "store/profile.h"
@@ -19,5 +18,3 @@ int cs_store_file_load(const char *path, struct cs_store_profile_file *file, str
 int cs_store_fact_add(struct cs_table *facts, const char *name, const char *value);
 /* First value of that name in strcmp order, "" when there is none. */
 const char *cs_store_fact(struct cs_table *facts, const char *name);
-
-#endif

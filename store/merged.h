@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Readings that span epochs: profiles added up, and what the epochs say of themselves. */
-#ifndef CS_STORE_MERGED_H
-#define CS_STORE_MERGED_H
+#pragma once
 
 #include "store/store.h"
 
 /* Reads a profile's table and adds it to *into, which is NULL before the first. The caller closes it. */
 int cs_store_load_into(const struct cs_store_profile_ref *ref, struct cs_table **into, struct cs_error *err);
-
-#endif

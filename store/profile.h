@@ -2,8 +2,7 @@
 /* One table as the bytes of a file, and back: store/FORMAT.md, "The container". Pure, no I/O. Canonical: the
  * bytes are a function of what the table holds, whatever the order it was filled in. For store/ and for those
  * who read a profile without a store. */
-#ifndef CS_STORE_PROFILE_H
-#define CS_STORE_PROFILE_H
+#pragma once
 
 #include "store/base/bytes.h"
 #include "store/base/error.h"
@@ -39,5 +38,3 @@ int cs_store_profile_decode(const uint8_t *bytes, size_t n, const char *path,
 
 /* into += from: sums saturate. -EINVAL where the events or units differ. */
 int cs_store_profile_head_merge(struct cs_store_profile_head *into, const struct cs_store_profile_head *from);
-
-#endif

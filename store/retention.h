@@ -2,8 +2,7 @@
 /* Which epochs have to go: by age first, then the oldest ones until the rest fits. Pure, no I/O, no clock of
  * its own. The newest epoch and those in use always stay. Time that runs backwards removes nothing: an epoch
  * written "in the future" has age 0. */
-#ifndef CS_STORE_RETENTION_H
-#define CS_STORE_RETENTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct cs_store_epoch_extent {
 /* Sets `goes` of each; returns how many. Sorts `epochs` by last write, then name. */
 size_t cs_store_retention_choose(const struct cs_store_retention *retention, int64_t now_s,
                                  struct cs_store_epoch_extent *epochs, size_t n);
-
-#endif

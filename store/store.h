@@ -44,8 +44,7 @@
  *
  * One handle (struct cs_store) belongs to one thread at a time.
  */
-#ifndef CS_STORE_STORE_H
-#define CS_STORE_STORE_H
+#pragma once
 
 #include "store/base/error.h"
 #include "store/retention.h"
@@ -195,5 +194,3 @@ int cs_store_combine(const char *to_store, const char *from_store, const char *i
 /* Reads any file of a store by its path. The caller closes *out. */
 int cs_store_load_file(const char *file, struct cs_store_profile_head *head, struct cs_table **out,
                        struct cs_error *err);
-
-#endif

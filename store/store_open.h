@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an open store is. For store/ only. */
-#ifndef CS_STORE_OPEN_H
-#define CS_STORE_OPEN_H
+#pragma once
 
 #include "store/file.h"
 #include "store/store.h"
@@ -26,5 +25,3 @@ struct cs_store {
 };
 
 void cs_store_epochs_forget(struct cs_store *store);
-
-#endif

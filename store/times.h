@@ -6,8 +6,7 @@
  *                         those of the whole epoch are. They have no labels, since intervals have none
  *     bursts, paths       as they are: they tell of the code, not of when
  *     chains, waits, tags not at all: nothing tells their times */
-#ifndef CS_STORE_TIMES_H
-#define CS_STORE_TIMES_H
+#pragma once
 
 #include "store/base/bytes.h"
 #include "store/store.h"
@@ -41,5 +40,3 @@ bool cs_times_cuts(struct cs_times_cut *cut, const char *epoch);
 /* 1: the profile is seen, as the file in `bytes` where that isn't empty. 0: it isn't seen. */
 int cs_times_cut_profile(const struct cs_times_cut *cut, const struct cs_store_profile_ref *profile,
                          struct cs_bytes *bytes, struct cs_error *err);
-
-#endif

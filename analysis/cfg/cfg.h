@@ -25,8 +25,7 @@
  *
  * Edges are ordered by source block; `in` lists edge numbers by target block. Blocks ascend by start. Linear
  * in the procedure's size but for sorting. The graph is constant after cs_cfg_build. */
-#ifndef CS_ANALYSIS_CFG_CFG_H
-#define CS_ANALYSIS_CFG_CFG_H
+#pragma once
 
 #include "analysis/cfg/edge_profile.h"
 #include "image/code.h"
@@ -105,5 +104,3 @@ void cs_cfg_classes_fini(struct cs_equivalence_classes *classes);
  * or -ENOMEM. */
 int64_t cs_cfg_cycle_equivalence(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_edges,
                                  uint32_t *class_of);
-
-#endif

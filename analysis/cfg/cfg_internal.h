@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The steps by which a graph is made, in this order, and what they share while it is made. */
-#ifndef CS_ANALYSIS_CFG_CFG_INTERNAL_H
-#define CS_ANALYSIS_CFG_CFG_INTERNAL_H
+#pragma once
 
 #include "analysis/cfg/cfg.h"
 #include "analysis/cfg/jump_table.h"
@@ -29,5 +28,3 @@ int cfg_sweep(struct cfg_building *b);        /* instructions, by a linear sweep
 int cfg_find_leaders(struct cfg_building *b); /* where blocks begin; resolves indirect jumps */
 int cfg_make_blocks(struct cfg_building *b);
 int cfg_link_edges(struct cfg_building *b); /* edges; what can't be reached goes or becomes an entry */
-
-#endif

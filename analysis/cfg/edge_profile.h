@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The edges that were seen of one image (bursts, LBR, an imported file), over all epochs, to look up by
  * source and by target. Constant after cs_edge_profile_make. */
-#ifndef CS_ANALYSIS_CFG_EDGE_PROFILE_H
-#define CS_ANALYSIS_CFG_EDGE_PROFILE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -35,5 +34,3 @@ void cs_edge_profile_close(struct cs_edge_profile *profile);
 size_t cs_edge_profile_from(const struct cs_edge_profile *profile, uint64_t from);
 /* Index in by_to of the first edge whose target is at or after `to`. */
 size_t cs_edge_profile_to(const struct cs_edge_profile *profile, uint64_t to);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where can an indirect jump go? dcpi-1997 section 6.1.1: the instructions before it tell of a table of
  * targets. Internal to this module. */
-#ifndef CS_ANALYSIS_CFG_JUMP_TABLE_H
-#define CS_ANALYSIS_CFG_JUMP_TABLE_H
+#pragma once
 
 #include "analysis/cfg/cfg.h"
 
@@ -18,5 +17,3 @@ struct jump_targets {
  * instructions. */
 int cs_cfg_jump_table(struct cs_image_code *code, const struct cs_cfg_instruction *insns, uint32_t n_insns,
                       uint32_t jump, struct jump_targets *targets);
-
-#endif

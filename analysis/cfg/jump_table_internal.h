@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the instruction sets' searches for jump tables share. jump_table.c chooses. */
-#ifndef CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
-#define CS_ANALYSIS_CFG_JUMP_TABLE_INTERNAL_H
+#pragma once
 
 #include "analysis/cfg/jump_table.h"
 #include "image/isa/decode.h"
@@ -39,5 +38,3 @@ int jump_add_target(struct jump_targets *targets, uint64_t offset);
 int jump_table_x86_64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
 int jump_table_aarch64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
 int jump_table_riscv64(const struct jump_scan *s, uint32_t jump, struct jump_targets *targets);
-
-#endif

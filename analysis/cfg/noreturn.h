@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which procedures and library calls return to their caller. */
-#ifndef CS_ANALYSIS_CFG_NORETURN_H
-#define CS_ANALYSIS_CFG_NORETURN_H
+#pragma once
 
 #include "image/code.h"
 
@@ -10,5 +9,3 @@
 bool cs_cfg_returns(struct cs_image_code *code, const struct cs_image_procedure *procedure);
 /* Is it a library's that never does? With or without "@plt". */
 bool cs_cfg_never_returns(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * A call is an edge to a procedure's first instruction. It comes from another procedure (a tail call is one, too) or
  * from a call instruction (recursion). Stubs of the PLT are passed through to what they reach. The caller is the
  * innermost inlined function at the call; inlined calls are no calls. Not thread-safe. */
-#ifndef CS_ANALYSIS_CONTEXTS_CALL_COUNTS_H
-#define CS_ANALYSIS_CONTEXTS_CALL_COUNTS_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "analysis/frequency/edge_flow.h"
@@ -35,5 +34,3 @@ void cs_call_counts_close(struct cs_call_counts *counts);
 const struct cs_call_count *cs_call_count_of(const struct cs_call_counts *counts, uint32_t from, uint32_t to);
 /* All calls of a function, from anywhere: the sum; error as if they erred together. */
 struct cs_call_count cs_call_count_to(const struct cs_call_counts *counts, uint32_t to);
-
-#endif

@@ -21,8 +21,7 @@
  * CS_CALL_INLINED where the compiler put it into its caller. Gprof (Graham, Kessler, McKusick, 1982) guessed what a
  * caller's calls cost. Here each sample says it. A function that recurses counts once in its total. Not thread-safe.
  */
-#ifndef CS_ANALYSIS_CONTEXTS_CALLS_H
-#define CS_ANALYSIS_CONTEXTS_CALLS_H
+#pragma once
 
 #include "analysis/contexts/chains.h"
 
@@ -90,5 +89,3 @@ uint64_t *cs_calls_callees(const struct cs_calls *calls, uint32_t function);
 struct cs_contexts *cs_calls_inverted(const struct cs_calls *calls, uint32_t from);
 /* All chains from the outermost frame of `function` inwards, as one tree. */
 struct cs_contexts *cs_calls_below(const struct cs_calls *calls, uint32_t function);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The contexts of a store, added up over its profiles: a tree for each label, or one for all. Thousands of nodes name the
  * same place of an image: a report asks an image once for each place. Not thread-safe. */
-#ifndef CS_ANALYSIS_CONTEXTS_CHAINS_H
-#define CS_ANALYSIS_CONTEXTS_CHAINS_H
+#pragma once
 
 #include "store/contexts.h"
 #include "store/store.h"
@@ -39,5 +38,3 @@ struct cs_chains {
 int cs_chains_open(struct cs_chains *chains, struct cs_store *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err);
 void cs_chains_close(struct cs_chains *chains);
-
-#endif

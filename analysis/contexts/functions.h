@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From (image, offset) to functions. For this module only. */
-#ifndef CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
-#define CS_ANALYSIS_CONTEXTS_FUNCTIONS_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 
@@ -22,5 +21,3 @@ int cs_call_frames_of(struct cs_calls *calls, struct cs_store *store, const stru
 
 /* For cs_calls_of_procedure, after functions were added. */
 int cs_calls_sort(struct cs_calls *calls, struct cs_error *err);
-
-#endif

@@ -29,8 +29,7 @@
  *
  * Constant after loading. Half a second for a hundred thousand edges the first time; flow_cache.h keeps the
  * answer. */
-#ifndef CS_ANALYSIS_FREQUENCY_EDGE_FLOW_H
-#define CS_ANALYSIS_FREQUENCY_EDGE_FLOW_H
+#pragma once
 
 #include "store/store.h"
 
@@ -104,5 +103,3 @@ double cs_edge_flow_bursts(const struct cs_edge_flow *flow, uint32_t image, uint
 size_t cs_edge_flow_to(const struct cs_edge_flow *flow, uint32_t image, uint64_t to);
 /* Index of the image with that id, or UINT32_MAX. */
 uint32_t cs_edge_flow_image(const struct cs_edge_flow *flow, const char *id);
-
-#endif

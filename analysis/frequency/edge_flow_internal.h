@@ -2,8 +2,7 @@
 /* What the files of this module share: bursts as they were loaded, their weights, their groups.
  *
  * A hot-branch group is all bursts (or timed intervals) whose most executed branch is the same. */
-#ifndef CS_ANALYSIS_FREQUENCY_EDGE_FLOW_INTERNAL_H
-#define CS_ANALYSIS_FREQUENCY_EDGE_FLOW_INTERNAL_H
+#pragma once
 
 #include "analysis/frequency/edge_flow.h"
 #include "analysis/frequency/markov_chain.h"
@@ -169,5 +168,3 @@ struct path_chain {
 };
 /* Flows and replicates of the list from paths alone (path_flow.c). 0, or -ENOMEM. */
 int path_flow_solve(struct cs_edge_flow *t, const struct path_groups *groups, const struct path_chain *chain);
-
-#endif

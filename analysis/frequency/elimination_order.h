@@ -2,8 +2,7 @@
 /* In which order the states of a sparse chain are eliminated, and which transitions there are then. The
  * least fill comes first (Markowitz, Management Science 3, 1957), and only the pattern decides. Internal to
  * markov_chain.c. */
-#ifndef CS_ANALYSIS_FREQUENCY_ELIMINATION_ORDER_H
-#define CS_ANALYSIS_FREQUENCY_ELIMINATION_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct elimination_order {
 int elimination_order_init(struct elimination_order *order, uint32_t n_states, const uint32_t *from,
                            const uint32_t *to, size_t n_transitions);
 void elimination_order_fini(struct elimination_order *order);
-
-#endif

@@ -9,8 +9,7 @@
  *     cs_frequency_evidence_fini(&evidence);
  *
  * Constant after init. */
-#ifndef CS_ANALYSIS_FREQUENCY_EVIDENCE_H
-#define CS_ANALYSIS_FREQUENCY_EVIDENCE_H
+#pragma once
 
 #include "analysis/frequency/frequency.h"
 #include "store/table/table.h"
@@ -27,5 +26,3 @@ struct cs_frequency_evidence {
 int cs_frequency_evidence_init(struct cs_frequency_evidence *evidence, struct cs_table *points,
                                const struct cs_edge_flow *flow, const char *image_id, struct cs_error *err);
 void cs_frequency_evidence_fini(struct cs_frequency_evidence *evidence);
-
-#endif

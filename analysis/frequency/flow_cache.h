@@ -16,8 +16,7 @@
  *
  * Written under a name of its own and renamed: two who write at once leave one of both, whole. Not synced: what
  * a crash leaves fails its checksum and is solved again. */
-#ifndef CS_ANALYSIS_FREQUENCY_FLOW_CACHE_H
-#define CS_ANALYSIS_FREQUENCY_FLOW_CACHE_H
+#pragma once
 
 #include "analysis/frequency/edge_flow.h"
 
@@ -26,5 +25,3 @@ uint64_t flow_cache_key(const struct cs_edge_flow *flow, uint64_t bursts);
 /* Fills flow, replicate and n_bursts; false leaves them as they are. */
 bool flow_cache_load(const char *store, uint64_t key, struct cs_edge_flow *flow);
 void flow_cache_save(const char *store, uint64_t key, const struct cs_edge_flow *flow);
-
-#endif

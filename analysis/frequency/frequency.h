@@ -31,8 +31,7 @@
  * Numbers are relative, with one unit for all procedures of a store; edge_flow.h may know how many executions
  * the unit is (executions_a_flow_ns). A block that no edge tells of gets a prior from its samples, of low
  * confidence. */
-#ifndef CS_ANALYSIS_FREQUENCY_FREQUENCY_H
-#define CS_ANALYSIS_FREQUENCY_FREQUENCY_H
+#pragma once
 
 #include "analysis/cfg/cfg.h"
 #include "analysis/frequency/edge_flow.h"
@@ -86,5 +85,3 @@ enum cs_confidence cs_confidence_of(double error);
 /* The image's edges as the edge profile that cs_cfg_build takes. */
 int cs_edge_flow_profile(const struct cs_edge_flow *flow, uint32_t image, struct cs_edge_profile **out,
                          struct cs_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * millions of turns lose no digits. States are eliminated by least fill first; the order depends on the
  * pattern alone and serves all solves with other weights. A solve of 128,420 states with 305,000 transitions
  * takes 25 ms, finding the order 100 ms. Internal to analysis/. */
-#ifndef CS_ANALYSIS_FREQUENCY_MARKOV_CHAIN_H
-#define CS_ANALYSIS_FREQUENCY_MARKOV_CHAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void cs_markov_close(struct cs_markov *chain);
 int cs_markov_solve(struct cs_markov *chain, const double *weight, double *visits);
 /* The same for four weights at a time: equal to the last bit to four solves. */
 int cs_markov_solve_lanes(struct cs_markov *chain, const cs_lanes *weight, cs_lanes *visits);
-
-#endif

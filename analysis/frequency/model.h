@@ -4,8 +4,7 @@
  * another value: make CC="gcc -DCS_MODEL_NAME=VALUE".
  *
  * "trial" is a search over recordings of ten programs, judged by `cyclescope accuracy` (docs/lab). */
-#ifndef CS_ANALYSIS_FREQUENCY_MODEL_H
-#define CS_ANALYSIS_FREQUENCY_MODEL_H
+#pragma once
 
 /* Edge flow: the chain of branches (edge_flow.h). */
 /* Weight of a burst's entry and exit, beside 1 for an edge that was seen; unit: edges; source: trial;
@@ -128,6 +127,4 @@
 /* Of an end that says nothing, beside an edge; unit: edges; source: trial; shows: accuracy-paths */
 #ifndef CS_MODEL_PATH_CUT_WEIGHT
 #define CS_MODEL_PATH_CUT_WEIGHT 0.003
-#endif
-
 #endif

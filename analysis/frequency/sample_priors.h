@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frequencies from samples only: the prior of frequency.h and what it is compared with. */
-#ifndef CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
-#define CS_ANALYSIS_FREQUENCY_SAMPLE_PRIORS_H
+#pragma once
 
 #include "analysis/frequency/frequency.h"
 
@@ -9,5 +8,3 @@
  */
 int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
                            enum cs_frequency_method method, struct cs_frequency *f);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * x86-64 only. One owner a runner: not thread-safe, because it keeps what it has decoded (some 2 MB). May
  * include image and analysis/cfg/noreturn.h. */
-#ifndef CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_H
-#define CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_H
+#pragma once
 
 #include "image/code.h"
 
@@ -64,5 +63,3 @@ void cs_abstract_runner_forget(struct cs_abstract_runner *runner);
  * gives an empty path. */
 void cs_abstract_runner_run(struct cs_abstract_runner *runner, const struct cs_abstract_run_start *start,
                             struct cs_abstract_run *path);
-
-#endif

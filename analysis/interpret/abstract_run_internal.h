@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside analysis/interpret/abstract_run.h: an instruction as the interpreter wants it, values, and what a thread knows. */
-#ifndef CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_INTERNAL_H
-#define CS_ANALYSIS_INTERPRET_ABSTRACT_RUN_INTERNAL_H
+#pragma once
 
 #include "analysis/interpret/abstract_run.h"
 
@@ -106,5 +105,3 @@ struct path_value path_load(const struct path_state *state, struct path_value ad
 int path_condition(struct path_value flags, unsigned condition);
 /* After a call of what isn't known. */
 void path_step_over(struct path_state *state);
-
-#endif

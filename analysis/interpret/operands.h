@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where an instruction's operands lie: registers, the stack that was noted, constant memory; and the arithmetic of
  * values of which some bits are known. Internal to this module. */
-#ifndef CS_ANALYSIS_INTERPRET_OPERANDS_H
-#define CS_ANALYSIS_INTERPRET_OPERANDS_H
+#pragma once
 
 #include "analysis/interpret/abstract_run_internal.h"
 
@@ -62,5 +61,3 @@ void path_write(struct path_state *s, const struct path_op *op, const struct pat
 void path_forget_stack(struct path_state *s);
 void path_push(struct path_state *s, struct path_value v);
 struct path_value path_pop(struct path_state *s);
-
-#endif

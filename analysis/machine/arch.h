@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of this module that depend on the instruction set that it is built for: one of arch_x86_64.c,
  * arch_aarch64.c, arch_riscv64.c. (Code of each instruction set is analysed on all: image/isa/decode.h.) */
-#ifndef CS_ANALYSIS_MACHINE_ARCH_H
-#define CS_ANALYSIS_MACHINE_ARCH_H
+#pragma once
 
 #include "analysis/machine/machine.h"
 
@@ -18,5 +17,3 @@ uint64_t arch_ticks(void);
 void arch_chain(unsigned links);
 /* Fills vendor, features, stated, cpu, and TLB sizes where the processor tells them. */
 void arch_cpu(struct cs_machine *machine);
-
-#endif

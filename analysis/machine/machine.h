@@ -18,8 +18,7 @@
  * Stated family and model numbers aren't believed, because virtual machines state false ones. The
  * scheduling model is chosen by the instruction sets that the core has. Sizes come from sysfs and CPUID,
  * latencies are measured. No state; any thread. */
-#ifndef CS_ANALYSIS_MACHINE_MACHINE_H
-#define CS_ANALYSIS_MACHINE_MACHINE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -116,5 +115,3 @@ double cs_machine_ladder(const struct cs_machine *machine, double bytes);
 
 /* Defaults for a machine that nothing is known of: 32 KB, 1 MB, 32 MB, 64-byte lines. */
 void cs_machine_default(struct cs_machine *out);
-
-#endif

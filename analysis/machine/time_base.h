@@ -14,8 +14,7 @@
  *
  * Invariant: 0.2 GHz < core_hz < 10 GHz or the call fails. Cost: about 25 ms of one CPU. No state; any
  * thread; the figure is that of the CPU it ran on. */
-#ifndef CS_ANALYSIS_MACHINE_TIME_BASE_H
-#define CS_ANALYSIS_MACHINE_TIME_BASE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -36,5 +35,3 @@ int cs_time_base_measure(struct cs_time_base *out, struct cs_error *err);
  * Returns ticks of one add, or a negative value when the two are inconsistent. */
 double cs_time_base_ticks_per_add(const double *shorter, const double *longer, size_t n, double adds_short,
                                   double adds_long);
-
-#endif

@@ -8,8 +8,7 @@
  * Neighbours nearer than a threshold are joined, nearest first; one or two intervals that only hold a change
  * join the sides.
  */
-#ifndef CS_ANALYSIS_STATISTICS_PHASE_H
-#define CS_ANALYSIS_STATISTICS_PHASE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int64_t cs_phases_find(const uint64_t *counts, size_t n_intervals, size_t n_kind
 
 /* The distance above, of two spreads. */
 double cs_phase_distance(const uint64_t *a, const uint64_t *b, size_t n_kinds);
-
-#endif

@@ -8,8 +8,7 @@
  * For reports that compare. Samples of one procedure in a run are close to Poisson counts as long as periods are
  * random and the run is long against them. What runs differ by beyond that is the dispersion, a factor on the
  * variance (1 = only counting noise). */
-#ifndef CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
-#define CS_ANALYSIS_STATISTICS_SIGNIFICANCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ double cs_counts_differ(const double *count, const double *weight, size_t n, dou
 int cs_false_discovery(const double *p, size_t n, size_t tested, double *q);
 /* Median of the values that are finite; sorts them. NAN when there is none. */
 double cs_median(double *values, size_t n);
-
-#endif

@@ -12,8 +12,7 @@
  * Relative: each procedure's estimates are scaled by one constant, the median of estimate / truth weighted by
  * samples. Whole program: one constant for all procedures. It makes the instructions of the image add up to
  * the true sum, as one counter of retired instructions would. Pure. */
-#ifndef CS_ANALYSIS_VALIDATION_ACCURACY_H
-#define CS_ANALYSIS_VALIDATION_ACCURACY_H
+#pragma once
 
 #include "analysis/frequency/frequency.h"
 #include "analysis/validation/callgrind.h"
@@ -61,5 +60,3 @@ void cs_accuracy_points_fini(struct cs_accuracy_points *points);
 
 /* How often the truth went along an edge of the graph; -1 where the file doesn't tell. */
 double cs_accuracy_true_edge(const struct cs_cfg *cfg, uint32_t edge, const struct cs_truth *truth);
-
-#endif

@@ -2,8 +2,7 @@
 /* Exact counts from a file of callgrind, made with --dump-instr=yes --collect-jumps=yes. They say how often
  * each instruction of one image ran, and which way each branch went. The truth that estimates are held
  * against. */
-#ifndef CS_ANALYSIS_VALIDATION_CALLGRIND_H
-#define CS_ANALYSIS_VALIDATION_CALLGRIND_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -36,5 +35,3 @@ int cs_truth_load(const char *path, const char *image_path, struct cs_truth **ou
 void cs_truth_close(struct cs_truth *truth);
 double cs_truth_count(const struct cs_truth *truth, uint64_t offset);
 double cs_truth_taken(const struct cs_truth *truth, uint64_t from, uint64_t to);
-
-#endif

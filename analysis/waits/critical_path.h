@@ -7,8 +7,7 @@
  * Rows of a store are sums, not a log: a waiter is identified by its name and by where its thread began. What a thread
  * ran meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough
  * of them. Of a thread that never waited nobody knows where it began. */
-#ifndef CS_ANALYSIS_WAITS_CRITICAL_PATH_H
-#define CS_ANALYSIS_WAITS_CRITICAL_PATH_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 
@@ -44,5 +43,3 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                           const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
                           struct cs_calls *running, const char *thread, struct cs_error *err);
 void cs_critical_path_fini(struct cs_critical_path *path);
-
-#endif

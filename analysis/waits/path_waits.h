@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Within this module: from a store's tables to what threads of each kind waited for, as critical_path.c follows it.
  */
-#ifndef CS_ANALYSIS_WAITS_PATH_WAITS_H
-#define CS_ANALYSIS_WAITS_PATH_WAITS_H
+#pragma once
 
 #include "analysis/waits/critical_path.h"
 #include "store/base/array.h"
@@ -91,5 +90,3 @@ bool path_is_of(const struct path_kind *k, const struct path_who *who);
 struct path_who path_who_is(const struct path_builder *b, const char *name, bool first);
 /* Whether a chain of samples, which have no name, is one of those threads'. */
 bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node);
-
-#endif

@@ -4,8 +4,7 @@
  * The times of the longest waits are recorded. Between two of them the store says how long the thread ran, not
  * when. That time is spread evenly over the stretch between them. What is left there is waiting without a
  * reported cause: short waits, and those that had begun before the recording. */
-#ifndef CS_ANALYSIS_WAITS_TIME_LINES_H
-#define CS_ANALYSIS_WAITS_TIME_LINES_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "store/table/dictionary.h"
@@ -49,5 +48,3 @@ struct cs_time_lines_wanted {
 int cs_time_lines_open(struct cs_time_lines *lines, struct cs_store *store,
                        const struct cs_time_lines_wanted *wanted, struct cs_error *err);
 void cs_time_lines_close(struct cs_time_lines *lines);
-
-#endif

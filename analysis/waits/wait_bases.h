@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kinds of waits that the kernel's part has one name for. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_BASES_H
-#define CS_ANALYSIS_WAITS_WAIT_BASES_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 
@@ -9,5 +8,3 @@
 int cs_wait_base_of(const char *reason, const char *call);
 /* Their totals are divided as the waits that were kept are: their sum stays exact. */
 void cs_wait_refine_totals(struct cs_wait_groups *groups);
-
-#endif

@@ -7,8 +7,7 @@
  * more than that: by a dispersion of each kind (pooled chi-square), or of the row itself.
  * Waits don't all come at random: where a side's runs agree closely, runs are the unit, and Student's t compares them.
  * The better of both tests counts, twice its chance. With one run on a side the spread is unknown. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_CHANGES_H
-#define CS_ANALYSIS_WAITS_WAIT_CHANGES_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 #include "store/base/array.h"
@@ -57,5 +56,3 @@ int cs_wait_changes_add(struct cs_wait_changes *changes, unsigned side, const st
 /* After the last: compares and sorts: significant ones first, those that wait for work after the others, then by size. */
 int cs_wait_changes_end(struct cs_wait_changes *changes);
 void cs_wait_changes_fini(struct cs_wait_changes *changes);
-
-#endif

@@ -16,8 +16,7 @@
  *   path_bound    what a function's half can save, for the next
  *   critical_path  what a thread's time was really spent on, through the threads that it waited for
  */
-#ifndef CS_ANALYSIS_WAITS_WAIT_GROUPS_H
-#define CS_ANALYSIS_WAITS_WAIT_GROUPS_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "analysis/waits/wait_place.h"
@@ -115,5 +114,3 @@ void cs_wait_first_text(const struct cs_wait_groups *groups, const struct cs_wai
                         size_t size);
 /* Half of the waits were shorter, in ns: the mean length of the waits in the middle, never beyond the longest. */
 double cs_wait_median_ns(const struct cs_wait_group *group);
-
-#endif

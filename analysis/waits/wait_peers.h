@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that wait at a place, and threads that end waits there. Where they are the same, something goes from one to the
  * next, as a lock does. Waits for work are ended by others. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_PEERS_H
-#define CS_ANALYSIS_WAITS_WAIT_PEERS_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 #include "store/base/array.h"
@@ -30,5 +29,3 @@ int cs_wait_peers_note(struct cs_wait_peers *peers, const struct cs_wait_group *
 void cs_wait_peers_tell(const struct cs_wait_peers *peers, struct cs_wait_groups *groups,
                         uint64_t (*all_ns)(void *context, const char *name), void *context);
 void cs_wait_peers_fini(struct cs_wait_peers *peers);
-
-#endif

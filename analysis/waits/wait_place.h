@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the call chain of a wait to the function on whose account it is, and to the wait's name. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_PLACE_H
-#define CS_ANALYSIS_WAITS_WAIT_PLACE_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 
@@ -24,5 +23,3 @@ bool cs_wait_is_pool(const struct cs_calls *calls, uint32_t node);
 /* What a row of waits is called: a reason; of a lock what the C library calls it. It is one of the arguments' or lives for ever. */
 const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint64_t context,
                          const char *object);
-
-#endif

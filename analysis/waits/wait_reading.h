@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a thread waits within its work, or for work: the second is idleness, and no finding. Pure. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_READING_H
-#define CS_ANALYSIS_WAITS_WAIT_READING_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 
@@ -44,5 +43,3 @@ bool cs_wait_is_for_work(const char *kind);
 bool cs_wait_is_idle(const char *kind);
 /* What of it has no row of its own elsewhere: who waits for another's end shares that one's waits. */
 double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *facts);
-
-#endif

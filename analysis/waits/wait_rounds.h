@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of waits that say something of one another: who waited while another thread waited elsewhere. */
-#ifndef CS_ANALYSIS_WAITS_WAIT_ROUNDS_H
-#define CS_ANALYSIS_WAITS_WAIT_ROUNDS_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 #include "store/base/array.h"
@@ -40,5 +39,3 @@ int cs_wait_servers_note(struct cs_wait_servers *servers, const struct cs_wait_g
 /* Once all are noted: sets `serving_ns`. */
 void cs_wait_servers_tell(const struct cs_wait_servers *servers, struct cs_wait_groups *groups);
 void cs_wait_servers_fini(struct cs_wait_servers *servers);
-
-#endif

@@ -2,8 +2,7 @@
 /* All time of threads, by function: on a CPU by samples, off it by waits. Samples are scaled to the exact time on a CPU. Waits
  * are not: what their exact time by kind has beyond the kept ones is a row of its own. So the rows and the stolen time add
  * up to all threads' time. CPUs that idle and the kernel's threads are in no row. */
-#ifndef CS_ANALYSIS_WAITS_WALL_H
-#define CS_ANALYSIS_WAITS_WALL_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 
@@ -31,5 +30,3 @@ struct cs_wall {
 /* Names live as long as both inputs: `running` are the call chains of samples. -ENOMEM. */
 int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struct cs_calls *running);
 void cs_wall_fini(struct cs_wall *wall);
-
-#endif

@@ -16,8 +16,7 @@
  * --help, the man page and shell completion come from the same entries. Only cli/ prints, and only here live
  * globals.
  */
-#ifndef CS_CLI_COMMAND_COMMAND_H
-#define CS_CLI_COMMAND_COMMAND_H
+#pragma once
 
 #include "cli/command/shared_options.h"
 #include "store/base/error.h"
@@ -80,5 +79,3 @@ void messages_over_line(bool stands);
 void report_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern const struct command *const commands[]; /* NULL-terminated */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers for people: a fixed number of significant digits, never an exponent. */
-#ifndef CS_CLI_COMMAND_FIGURES_H
-#define CS_CLI_COMMAND_FIGURES_H
+#pragma once
 
 /* "1.15", "1150", "0.00042", "4194304": at least `digits` significant ones, those before the point all. Returns
  * `text`. */
@@ -16,5 +15,3 @@ struct figure figure(double number, int digits);
 
 /* A count: "1,234,567". */
 struct figure thousands(double count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What main shares with the option parser and the messages; subcommands see command.h only. */
-#ifndef CS_CLI_COMMAND_PARSED_H
-#define CS_CLI_COMMAND_PARSED_H
+#pragma once
 
 #include "cli/command/command.h"
 
@@ -27,5 +26,3 @@ void parsed_fini(struct parsed *args);
 
 /* The subcommand's name in front of every message. */
 void messages_name(const char *subcommand);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which epochs of a store a report reads: --epoch, else the newest recording. */
-#ifndef CS_CLI_COMMAND_RECORDINGS_H
-#define CS_CLI_COMMAND_RECORDINGS_H
+#pragma once
 
 #include "store/store.h"
 
@@ -36,5 +35,3 @@ void recording_names_close(struct recording_names *names);
 int recordings_apart(const struct cs_store_times *a, const struct cs_store_times *b, struct cs_error *err);
 /* -ENOENT, and that there is one recording where two are compared. */
 int recordings_are_not_two(const char *path, struct cs_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * wherever they stand. A letter that stands here stands for nothing else anywhere; tests/unit/cli/command/options_test.c checks
  * that of all tables. Sentences are for every subcommand that has the option; what one of them does besides is
  * in its own paragraphs. */
-#ifndef CS_CLI_COMMAND_SHARED_OPTIONS_H
-#define CS_CLI_COMMAND_SHARED_OPTIONS_H
+#pragma once
 
 /* clang-format off */
 
@@ -68,5 +67,3 @@
     {"keep-size", 0, "BYTES", "remove the oldest recordings until the rest fits: k, M, G"}
 
 /* clang-format on */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which part of a store is read, by time: --from, --until, --last, and ranges A..B. */
-#ifndef CS_CLI_COMMAND_TIME_RANGE_H
-#define CS_CLI_COMMAND_TIME_RANGE_H
+#pragma once
 
 #include "cli/command/command.h"
 #include "store/times.h"
@@ -12,5 +11,3 @@ const char *recording_asked(const struct parsed *args);
 /* The same for an option whose value is FROM..TO. NULL: it isn't given. */
 #define TIME_RANGE_MAX 64
 const char *time_range_asked(const struct parsed *args, const char *name, char text[TIME_RANGE_MAX]);
-
-#endif

@@ -6,8 +6,7 @@
  * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of rows
  * of its size where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
  * least five can be compared and their median ratio is within 15 % of 1, that ratio is taken out first. */
-#ifndef CS_CLI_COMPARE_COMPARISON_H
-#define CS_CLI_COMPARE_COMPARISON_H
+#pragma once
 
 #include "cli/compare/runs.h"
 
@@ -60,5 +59,3 @@ struct comparison {
 int runs_compare(const struct runs *runs, struct comparison *comparison);
 /* By how much the runs' shares of a usual row differ beyond counting: a standard deviation, in percent of the share. */
 double comparison_spread_percent(const struct comparison *comparison);
-
-#endif

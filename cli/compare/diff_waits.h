@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff --waits: which waits grew. */
-#ifndef CS_CLI_COMPARE_DIFF_WAITS_H
-#define CS_CLI_COMPARE_DIFF_WAITS_H
+#pragma once
 
 #include "cli/command/command.h"
 #include "cli/compare/comparison.h"
@@ -13,5 +12,3 @@ struct diff_side {
 
 /* Options and sides are diff's. An exit code. */
 int diff_waits(const struct parsed *args, const struct diff_side side[2]);
-
-#endif

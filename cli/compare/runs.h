@@ -11,8 +11,7 @@
  *   diff        the subcommand diff
  *   diff_waits  diff --waits: which waits grew
  *   stats       the subcommand stats */
-#ifndef CS_CLI_COMPARE_RUNS_H
-#define CS_CLI_COMPARE_RUNS_H
+#pragma once
 
 #include "cli/profile/profile.h"
 
@@ -57,5 +56,3 @@ int runs_join_renamed(struct runs *runs);
 int runs_join_lines(struct runs *runs);
 void run_row_fini(struct run_row *row);
 void runs_fini(struct runs *runs);
-
-#endif

@@ -8,8 +8,7 @@
  *   waits      the subcommand waits
  *   critical_path  its --critical-path
  */
-#ifndef CS_CLI_CONTEXTS_CONTEXTS_H
-#define CS_CLI_CONTEXTS_CONTEXTS_H
+#pragma once
 
 #include "analysis/contexts/call_counts.h"
 #include "analysis/contexts/calls.h"
@@ -40,5 +39,3 @@ const char *chains_frame(const struct chains *chains, const struct cs_contexts *
 const char *chains_image(const struct cs_call_function *function);
 /* A line of what the shares are of, and JSON's "event", "total" and "with_chains". */
 void chains_describe(const struct chains *chains, struct output *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A row of doctor: a fact judged. */
-#ifndef CS_CLI_DOCTOR_FINDING_H
-#define CS_CLI_DOCTOR_FINDING_H
+#pragma once
 
 #include "cli/doctor/machine.h"
 
@@ -20,5 +19,3 @@ struct finding_rule {
 };
 
 extern const struct finding_rule finding_rules[]; /* ends with a NULL key */
-
-#endif

@@ -25,8 +25,7 @@
  * "name=number" for each probe (what only asking the kernel or the CPU shows). DIR/topology.xml is hwloc's.
  * Probes that a record lacks count as ENOSYS. A topology may also come from HWLOC_SYNTHETIC or HWLOC_XMLFILE.
  */
-#ifndef CS_CLI_DOCTOR_MACHINE_H
-#define CS_CLI_DOCTOR_MACHINE_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -108,5 +107,3 @@ void machine_gather_blocks(struct machine *machine);
 void machine_gather_probes(struct machine *machine);
 int machine_gather_topology(struct machine *machine, struct cs_error *err);
 int machine_save_topology(const char *file, struct cs_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of doctor's rules share; nobody else includes it. */
-#ifndef CS_CLI_DOCTOR_RULES_H
-#define CS_CLI_DOCTOR_RULES_H
+#pragma once
 
 #include "cli/doctor/finding.h"
 
@@ -30,5 +29,3 @@ void judge_ptrace_scope(const struct machine *m, struct finding *f);
 void judge_lockdown(const struct machine *m, struct finding *f);
 void judge_hidden(const struct machine *m, struct finding *f);
 void judge_cgroups(const struct machine *m, struct finding *f);
-
-#endif

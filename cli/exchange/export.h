@@ -11,8 +11,7 @@
  *   store       the subcommand store
  *
  * Where `export` goes besides the formats of exchange/export. All return an exit code and have said why. */
-#ifndef CS_CLI_EXCHANGE_EXPORT_H
-#define CS_CLI_EXCHANGE_EXPORT_H
+#pragma once
 
 #include "cli/output/output.h"
 
@@ -28,5 +27,3 @@ struct cs_export;
 void export_name_source(const struct parsed *args, struct cs_export *from);
 /* export --format trace --log FILE: a sample log as a trace for Perfetto and chrome://tracing. */
 int export_trace(const char *log, FILE *to);
-
-#endif

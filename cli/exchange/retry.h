@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A server that is away or busy is tried again after 1, 2, 4, ... 30 s, or when it wants, until --retry is over. */
-#ifndef CS_CLI_EXCHANGE_RETRY_H
-#define CS_CLI_EXCHANGE_RETRY_H
+#pragma once
 
 #include "cli/command/command.h"
 
@@ -14,5 +13,3 @@ struct retry retry_begin(const struct parsed *args);
 /* After a failure that may be gone in a moment: true when it is time for another try. `after_s` is when the server
  * wants it; 0 = it didn't say. */
 bool retry_again(struct retry *r, long after_s);
-
-#endif

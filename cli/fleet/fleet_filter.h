@@ -12,8 +12,7 @@
  *   watch_load    ... the samples of a server's or a store's services
  *
  * A choice of a fleet's samples, as SQL: "host=web1,since=2024-01-31". Pure text. */
-#ifndef CS_CLI_FLEET_FLEET_FILTER_H
-#define CS_CLI_FLEET_FLEET_FILTER_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -22,5 +21,3 @@
 /* Condition on the columns of `points`; "1" for no filter (NULL or ""). The caller frees it. Fails with a
  * sentence where `filter` can't be understood. */
 int fleet_condition(const char *filter, char **sql, struct cs_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fleet watch: what the subcommand fleet calls. Both return an exit code; the first frees `where`. */
-#ifndef CS_CLI_FLEET_FLEET_WATCH_H
-#define CS_CLI_FLEET_FLEET_WATCH_H
+#pragma once
 
 #include "cli/command/command.h"
 #include "exchange/fleet/clickhouse.h"
@@ -12,5 +11,3 @@ enum { FLEET_WATCH_NONE = 0, FLEET_WATCH_FOUND = 1, FLEET_WATCH_CANT_TELL = 2, F
 int fleet_watch_server(const struct parsed *args, struct cs_fleet_server *server, const char *event,
                        char *where, struct cs_error *err);
 int fleet_watch_store(const struct parsed *args);
-
-#endif

@@ -11,8 +11,7 @@
  * host's epochs before are compared with those after, as `diff` compares runs. Every third epoch that no build began
  * at is looked at in the same way. The false discovery rate is over all functions, changes and services together. The chance of
  * the n-th look at one change is multiplied by n (n + 1). So a daily watch stays below the rate. */
-#ifndef CS_CLI_FLEET_WATCH_H
-#define CS_CLI_FLEET_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct watch {
 int watch_service(struct watch *watch, const char *service, struct watch_cell *cells, size_t n);
 int watch_conclude(struct watch *watch);
 void watch_fini(struct watch *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the build-ids of one service changed. Only for watch. */
-#ifndef CS_CLI_FLEET_WATCH_CHANGES_H
-#define CS_CLI_FLEET_WATCH_CHANGES_H
+#pragma once
 
 #include "cli/fleet/watch.h"
 
@@ -26,5 +25,3 @@ struct watch_series {
 /* Gives all cells their numbers, and finds the switches. 0, -ENOMEM or -EFBIG. */
 int watch_series_init(struct watch_series *series, struct watch_cell *cells, size_t n);
 void watch_series_fini(struct watch_series *series);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The samples of all services for watch. A service is what has one label, without a process's number. Where nothing is
  * labelled, each image is one. */
-#ifndef CS_CLI_FLEET_WATCH_LOAD_H
-#define CS_CLI_FLEET_WATCH_LOAD_H
+#pragma once
 
 #include "cli/fleet/watch.h"
 #include "exchange/fleet/clickhouse.h"
@@ -14,5 +13,3 @@ int watch_load_server(struct watch *watch, struct cs_fleet_server *server, const
 /* All epochs of a store. `event` is given (NULL: the one of prof) or learnt. */
 int watch_load_store(struct watch *watch, const char *store, const char *event, uint64_t every_s,
                      char learnt[64], struct cs_error *err);
-
-#endif

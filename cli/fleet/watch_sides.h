@@ -4,8 +4,7 @@
  *     watch_sides_init(&sides, &series);
  *     if (watch_sides_take(&sides, &change, switches) > 0) ... sides.runs, watch_sides_step_is_here(...)
  *     watch_sides_fini(&sides);                                                                        */
-#ifndef CS_CLI_FLEET_WATCH_SIDES_H
-#define CS_CLI_FLEET_WATCH_SIDES_H
+#pragma once
 
 #include "cli/compare/runs.h"
 #include "cli/fleet/watch_changes.h"
@@ -40,5 +39,3 @@ int watch_sides_take(struct watch_sides *sides, const struct watch_change *chang
 /* A step of a row at another time shows in these two sides, too. It is here unless another epoch explains the function's shares
  * much better. */
 bool watch_sides_step_is_here(const struct watch_sides *sides, const struct run_row *row);
-
-#endif

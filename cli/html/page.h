@@ -20,8 +20,7 @@
  * What the HTML page shows, as the JSON that report/page.js reads (docs/json.md, "report"). Each builder adds
  * its members to `page`; a store that lacks something gets an empty member, never an error.
  */
-#ifndef CS_CLI_HTML_PAGE_H
-#define CS_CLI_HTML_PAGE_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "analysis/frequency/edge_flow.h"
@@ -65,5 +64,3 @@ int page_observed(json_t *page, const struct parsed *args, const struct profile 
 json_t *page_joint(const struct observed *o, const char *log);
 /* "compare": changes from this store to `other`. */
 int page_compare(json_t *page, const char *store, const char *other, struct cs_error *err);
-
-#endif

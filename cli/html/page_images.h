@@ -2,8 +2,7 @@
 /* The images whose procedures the page explains. Each is opened once, and the static cycles of all of them are
  * asked for together. Starting the scheduling model and unpacking debug information take longer than most
  * procedures. */
-#ifndef CS_CLI_HTML_PAGE_IMAGES_H
-#define CS_CLI_HTML_PAGE_IMAGES_H
+#pragma once
 
 #include "cli/procedure/analysed_image.h"
 #include "cli/procedure/calc.h"
@@ -36,5 +35,3 @@ void page_images_ahead(struct page_images *images, const struct parsed *args, st
 /* A procedure of a file, or a JIT method whose code was kept. */
 bool page_row_explained(const struct profile_row *row);
 void page_images_close(struct page_images *images);
-
-#endif

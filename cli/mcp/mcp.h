@@ -16,8 +16,7 @@
  * the start: which folder, and which programs `record` may run. A tool is a subcommand of ours in a child, with an argv that
  * is made here, never by a shell. Options come as "--name=value" and operands after "--", so that no value becomes an
  * option. */
-#ifndef CS_CLI_MCP_MCP_H
-#define CS_CLI_MCP_MCP_H
+#pragma once
 
 #include "cli/command/command.h"
 
@@ -107,5 +106,3 @@ int mcp_folder_open(struct mcp *mcp, const char *path, struct cs_error *err);
 /* The path of a client's store, or of the folder's own for NULL. `exists`: it must be there. */
 int mcp_store_path(const struct mcp *mcp, const char *store, bool exists, char *path, size_t size,
                    struct cs_error *err);
-
-#endif

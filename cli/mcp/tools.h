@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each tool is a row: its subcommand, and its arguments with what may be in them. Schemas for the client and checks of what
  * it sends come from the same row. */
-#ifndef CS_CLI_MCP_TOOLS_H
-#define CS_CLI_MCP_TOOLS_H
+#pragma once
 
 #include "cli/mcp/mcp.h"
 
@@ -33,5 +32,3 @@ struct tool {
 /* NULL: there is none of that name. */
 const struct tool *mcp_tool(const char *name);
 bool mcp_is_record(const struct tool *tool);
-
-#endif

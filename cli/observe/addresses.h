@@ -11,8 +11,7 @@
  * Every region (method or loop) has one *standing* value, whatever point of it wrote the tag, and wherever
  * its image lay in this run. It is minus its offset in the main executable, else 2^62 plus a hash of image
  * and offset. What is no address of a mapped file stands for itself. */
-#ifndef CS_CLI_OBSERVE_ADDRESSES_H
-#define CS_CLI_OBSERVE_ADDRESSES_H
+#pragma once
 
 #include "signals/reader/reader.h"
 #include "store/store.h"
@@ -34,5 +33,3 @@ const char *addresses_text(struct addresses *a, uint64_t value);
 /* The point that stands for the region; false where the value lies in no image. Strings live as long as `a`.
  */
 bool addresses_place(struct addresses *a, uint64_t value, struct cs_store_image *image, uint64_t *offset);
-
-#endif

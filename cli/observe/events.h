@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The events of `observe -e`: names, groups by question, and how they can be read on this machine. */
-#ifndef CS_CLI_OBSERVE_EVENTS_H
-#define CS_CLI_OBSERVE_EVENTS_H
+#pragma once
 
 #include "observer/observer.h"
 
@@ -11,5 +10,3 @@
  * read from the core's counters from its other hardware thread, and options->smt is set; where the processor can't do that,
  * by system calls, with a remark. An exit code: it has printed why. */
 int observe_events(const char *list, struct cs_observe_options *options, char *buffer);
-
-#endif

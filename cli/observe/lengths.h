@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tags --lengths: how long values of a tag stood. */
-#ifndef CS_CLI_OBSERVE_LENGTHS_H
-#define CS_CLI_OBSERVE_LENGTHS_H
+#pragma once
 
 #include "cli/command/command.h"
 
 /* Returns an exit code; it has printed. */
 int lengths_print(const struct parsed *args);
-
-#endif

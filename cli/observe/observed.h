@@ -24,8 +24,7 @@
  * What an observer saw, in the form that `observe`, `hist` and `tags` print. It comes from a run that just
  * ended, a log, or a store.
  */
-#ifndef CS_CLI_OBSERVE_OBSERVED_H
-#define CS_CLI_OBSERVE_OBSERVED_H
+#pragma once
 
 #include "cli/output/output.h"
 #include "observer/sample/sink.h"
@@ -66,5 +65,3 @@ struct histogram_row {
  * value of a bin. Returns the number of rows; *outside is the share that lies beyond them. */
 unsigned histogram_rows(const double *bins, unsigned n_bins, double (*edge)(unsigned bin), unsigned rows,
                         struct histogram_row *out, double *outside);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where hist and tags take what was observed from: --log FILE, else the store. */
-#ifndef CS_CLI_OBSERVE_OBSERVED_SOURCE_H
-#define CS_CLI_OBSERVE_OBSERVED_SOURCE_H
+#pragma once
 
 #include "cli/observe/observed.h"
 #include "observer/log/replay.h"
@@ -62,5 +61,3 @@ bool observed_named(const struct observed *o, unsigned tag, const char *text, ui
 /* A note if other values' names go on where this one's ends, as those of a function's loops do. */
 void observed_namesakes(struct output *out, const struct observed *o, unsigned tag, const char *text,
                         uint64_t value);
-
-#endif

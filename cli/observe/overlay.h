@@ -2,8 +2,7 @@
 /* Several distributions next to each other. They are of several logs (shim-2015 figures 14 to 18), before
  * and after filtering (figure 4), of periods and gaps (figure 5), or in fine linear bins (section 6.3:
  * 500). */
-#ifndef CS_CLI_OBSERVE_OVERLAY_H
-#define CS_CLI_OBSERVE_OVERLAY_H
+#pragma once
 
 #include "cli/observe/observed_source.h"
 
@@ -40,5 +39,3 @@ int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *l
                       const char *under, bool unfiltered);
 /* A table of what each series is, and one of all bins, with a bar a series. */
 void overlay_print(struct output *out, const struct overlay *o);
-
-#endif

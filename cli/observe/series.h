@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reports call the series of an observation, counters and then ratios of them, and in which unit they show them. */
-#ifndef CS_CLI_OBSERVE_SERIES_H
-#define CS_CLI_OBSERVE_SERIES_H
+#pragma once
 
 #include "cli/observe/observed.h"
 
@@ -23,5 +22,3 @@ double series_scale(const struct observed *o, unsigned series);
 bool series_is_hidden(const struct observed *o, unsigned series);
 /* By name, "ipc", "cpi" or "A/B" too; NULL: the first ratio, else the first counter. -1: there is none. */
 int series_find(const struct observed *o, const char *name);
-
-#endif

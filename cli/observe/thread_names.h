@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of threads, also of those that have ended since they were seen. One owner. */
-#ifndef CS_CLI_OBSERVE_THREAD_NAMES_H
-#define CS_CLI_OBSERVE_THREAD_NAMES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ struct thread_names {
 void thread_names_read(struct thread_names *names, pid_t pid);
 /* "worker 4711"; NULL: not known. Lives until the next call. */
 const char *thread_names_text(const struct thread_names *names, uint64_t tid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --variable NAME[+OFFSET][/BYTES][:counter]: what the user writes, and where it lies in a process. */
-#ifndef CS_CLI_OBSERVE_VARIABLES_H
-#define CS_CLI_OBSERVE_VARIABLES_H
+#pragma once
 
 #include "cli/command/command.h"
 #include "observer/observer.h"
@@ -10,5 +9,3 @@
 int variables_options(const struct parsed *args, struct cs_observe_options *options);
 /* For cs_observe_options.locate: the address of one in a process that lives. */
 int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *variable, struct cs_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * A word that a shell may read in another way is put in single quotes (POSIX; a quote in it as '\\''). A word
  * that isn't clean text (store/base/text.h) can't be pasted as it is seen, and one that begins with - would be an
  * option. Both are refused, and the hint with them. */
-#ifndef CS_CLI_OUTPUT_HINT_H
-#define CS_CLI_OUTPUT_HINT_H
+#pragma once
 
 /* "cyclescope SUBCOMMAND OPERAND OPTION VALUE"; operand NULL = none, value NULL = neither it nor the option.
  * The caller frees it; NULL where a word is refused. */
@@ -15,5 +14,3 @@ char *hint_command(const char *subcommand, const char *operand, const char *opti
 
 /* `word` as a shell takes it for one word, itself; NULL where it is refused. The caller frees it. */
 char *hint_word(const char *word);
-
-#endif

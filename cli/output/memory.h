@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory of what is collected for the output: the command ends with a sentence where there is none. */
-#ifndef CS_CLI_OUTPUT_MEMORY_H
-#define CS_CLI_OUTPUT_MEMORY_H
+#pragma once
 
 /* `pointer`; ends the program when it is NULL. */
 void *need(void *pointer);
-
-#endif

@@ -41,8 +41,7 @@
  * further members come from output_set, notes become the array "notes". CSV: the tables only, heads are the keys, an
  * empty line between two tables. A memory failure ends the program with a sentence: nothing was printed by then.
  */
-#ifndef CS_CLI_OUTPUT_OUTPUT_H
-#define CS_CLI_OUTPUT_OUTPUT_H
+#pragma once
 
 #include "cli/command/command.h"
 
@@ -150,5 +149,3 @@ void progress_step(struct progress *bar, uint64_t done); /* cheap: a clock readi
 /* For work that tells both by itself; `bar` is a struct progress. */
 void progress_of(void *bar, uint64_t done, uint64_t total);
 void progress_fini(struct progress *bar); /* wipes the bar */
-
-#endif

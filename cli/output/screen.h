@@ -9,8 +9,7 @@
  *     while ((key = screen_key(screen)) != KEY_NONE) ...
  *     screen_close(screen);
  */
-#ifndef CS_CLI_OUTPUT_SCREEN_H
-#define CS_CLI_OUTPUT_SCREEN_H
+#pragma once
 
 #include "cli/command/command.h"
 
@@ -46,5 +45,3 @@ void screen_line(struct screen *screen, enum screen_style style, const char *for
 void screen_end(struct screen *screen);
 /* The next key, KEY_NONE when none waits. */
 int screen_key(struct screen *screen);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of a source file. A file that can't be read has none; `trouble` then says why. */
-#ifndef CS_CLI_OUTPUT_SOURCE_H
-#define CS_CLI_OUTPUT_SOURCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void source_read(struct source *source, const char *path, const char *root);
 void source_fini(struct source *source);
 /* Line number `line` (from 1), "" where there is none. */
 const char *source_line(const struct source *source, unsigned line);
-
-#endif

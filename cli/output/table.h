@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table in memory and its three renderings. Only output.c uses it. */
-#ifndef CS_CLI_OUTPUT_TABLE_H
-#define CS_CLI_OUTPUT_TABLE_H
+#pragma once
 
 #include "cli/output/output.h"
 
@@ -17,5 +16,3 @@ json_t *table_to_json(const struct table *table);
 
 /* `text` cleaned (store/base/text.h): safe for a terminal. The caller frees it. */
 char *text_clean(const char *text);
-
-#endif

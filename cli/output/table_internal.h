@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cells of a table, for its renderings. */
-#ifndef CS_CLI_OUTPUT_TABLE_INTERNAL_H
-#define CS_CLI_OUTPUT_TABLE_INTERNAL_H
+#pragma once
 
 #include "cli/output/table.h"
 
@@ -25,5 +24,3 @@ struct table {
     uint64_t most, omitted;
     char *hint;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text within a width: used by output.c, table.c and --help. Widths are in characters (code points); colours
  * (ESC [ ... m) take none. Pure but for the stream. */
-#ifndef CS_CLI_OUTPUT_WRAP_H
-#define CS_CLI_OUTPUT_WRAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ size_t text_wrap(FILE *to, const char *text, unsigned width, unsigned from, unsi
 /* A paragraph or more, as in --help: a line that begins with a blank and an empty line stand as they are,
  * others are joined and broken again. Ends with a newline. */
 void text_flow(FILE *to, const char *text, unsigned width);
-
-#endif

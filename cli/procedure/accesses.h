@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a recording's processor recorded about the memory accesses of a procedure (cs_schema_accesses in
  * store/table/table.h): how long they took and which memory answered, instruction by instruction. */
-#ifndef CS_CLI_PROCEDURE_ACCESSES_H
-#define CS_CLI_PROCEDURE_ACCESSES_H
+#pragma once
 
 #include "cli/output/output.h"
 #include "image/code.h"
@@ -15,5 +14,3 @@ enum { ACCESSES_SHOWN = 10 };
 int accesses_print(struct output *out, struct cs_store *store, const char *image_id,
                    struct cs_image_code *code, const struct cs_image_procedure *procedure, uint64_t top,
                    struct cs_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One way of estimating frequencies held against exact counts, procedure by procedure of one image: what
  * `accuracy` prints a row of. */
-#ifndef CS_CLI_PROCEDURE_ACCURACY_SCORES_H
-#define CS_CLI_PROCEDURE_ACCURACY_SCORES_H
+#pragma once
 
 #include "analysis/schedule/block_cycles.h"
 #include "analysis/validation/accuracy.h"
@@ -42,5 +41,3 @@ int accuracy_score(struct score *score, const struct accuracy_subject *subject,
 int accuracy_noise(const struct accuracy_subject *subject, const struct cs_frequency_input *evidence,
                    struct cs_edge_flow *varied, double over[3], struct cs_error *err);
 void accuracy_score_fini(struct score *score);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a store knows of one image, ready for the analysis: its code, its samples, all edges seen.
  * Shared by the subcommands that look into procedures. */
-#ifndef CS_CLI_PROCEDURE_ANALYSED_IMAGE_H
-#define CS_CLI_PROCEDURE_ANALYSED_IMAGE_H
+#pragma once
 
 #include "analysis/frequency/evidence.h"
 #include "cli/profile/profile.h"
@@ -23,5 +22,3 @@ void analysed_image_close(struct analysed_image *ev);
 int analysed_procedure_open(struct analysed_image *ev, struct profile *profile, const char *name,
                             const struct cs_edge_flow *flow, const struct cs_image_procedure **procedure,
                             struct cs_error *err);
-
-#endif

@@ -23,8 +23,7 @@
  *   accuracy_scores  its scores
  *
  * Parts of calc that sum shares: the table of figure 4, and where time went in words. */
-#ifndef CS_CLI_PROCEDURE_CALC_H
-#define CS_CLI_PROCEDURE_CALC_H
+#pragma once
 
 #include "analysis/culprit/cycle_account.h"
 #include "analysis/culprit/verdict.h"
@@ -83,5 +82,3 @@ json_t *blocks_json(const struct cs_cycle_account *account);
 /* Of a large function only what ran or has samples, unless `all`; `left_out`: how many others. */
 json_t *listing_json(const struct cs_cycle_account *account, struct cs_image_code *code, bool all,
                      uint32_t *left_out);
-
-#endif

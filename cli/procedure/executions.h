@@ -2,8 +2,7 @@
 /* Estimated execution counts of a listing's lines and instructions (analysis/frequency/frequency.h): relative numbers,
  * from the edges that bursts or branch records saw. Samples alone tell where time goes, not how
  * often. */
-#ifndef CS_CLI_PROCEDURE_EXECUTIONS_H
-#define CS_CLI_PROCEDURE_EXECUTIONS_H
+#pragma once
 
 #include "analysis/frequency/frequency.h"
 #include "cli/profile/annotate.h"
@@ -23,5 +22,3 @@ struct executions {
 int executions_open(struct executions *e, struct profile *profile, const struct profile_rows *rows,
                     const struct profile_row *row, const struct annotation *annotation, struct cs_error *err);
 void executions_fini(struct executions *e);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * What is begun belongs to it from the call on. One owner; the images' evidence and scheduler are read and asked by its
  * threads until it is closed. */
-#ifndef CS_CLI_PROCEDURE_FINISH_AHEAD_H
-#define CS_CLI_PROCEDURE_FINISH_AHEAD_H
+#pragma once
 
 #include "analysis/culprit/cycle_account.h"
 
@@ -24,5 +23,3 @@ int finish_ahead_open(struct finish_ahead **out, struct cs_cycle_account_begun *
 int finish_ahead_take(struct finish_ahead *f, size_t i, struct cs_cycle_account **out);
 /* NULL does nothing. What nobody took is dropped. */
 void finish_ahead_close(struct finish_ahead *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pictures of graphs by graphviz's library, which is loaded when the first one is asked for. */
-#ifndef CS_CLI_PROCEDURE_GRAPH_H
-#define CS_CLI_PROCEDURE_GRAPH_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -9,5 +8,3 @@
 
 /* Renders a graph in the dot language as "svg" or "ps". */
 int graph_render(const char *dot, const char *format, FILE *to, struct cs_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     if (calc_subject_open(&s, args, &err) == 0) calc_answer(&s, &answer);
  *     calc_subject_close(&s);     in any case
  */
-#ifndef CS_CLI_PROCEDURE_SUBJECT_H
-#define CS_CLI_PROCEDURE_SUBJECT_H
+#pragma once
 
 #include "cli/procedure/calc.h"
 #include "cli/profile/profile.h"
@@ -38,5 +37,3 @@ struct calc_answer {
     double kernel;      /* share of all samples */
 };
 void calc_answer(const struct calc_subject *s, struct calc_answer *answer);
-
-#endif

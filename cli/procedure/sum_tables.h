@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What sum adds up, and its tables. */
-#ifndef CS_CLI_PROCEDURE_SUM_TABLES_H
-#define CS_CLI_PROCEDURE_SUM_TABLES_H
+#pragma once
 
 #include "cli/procedure/calc.h"
 
@@ -27,5 +26,3 @@ struct sum_tally {
 };
 
 void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t);
-
-#endif

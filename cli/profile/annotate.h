@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A procedure (or a source file) with the samples of its lines and instructions: what `list` prints and the
  * HTML page shows. */
-#ifndef CS_CLI_PROFILE_ANNOTATE_H
-#define CS_CLI_PROFILE_ANNOTATE_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "cli/output/source.h"
@@ -71,5 +70,3 @@ struct annotated_insn *annotation_insn(const struct annotation *annotation, uint
 /* A line, with room for it; NULL: beyond all bounds. */
 struct annotated_line *annotation_line(struct annotation *annotation, unsigned line);
 void annotation_fini(struct annotation *annotation);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of calls that were counted: how many, how sure, what one costs. */
-#ifndef CS_CLI_PROFILE_CALL_COLUMNS_H
-#define CS_CLI_PROFILE_CALL_COLUMNS_H
+#pragma once
 
 #include "analysis/contexts/call_counts.h"
 #include "cli/output/output.h"
@@ -15,5 +14,3 @@ void call_cells(struct table *table, const struct cs_call_counts *counts, const 
                 uint64_t samples, double period, const char *unit);
 /* What to do for surer ones, where few bursts tell. */
 void call_advice(struct output *out, const struct cs_call_counts *counts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The line of source that call chains blame, for hottest_line. */
-#ifndef CS_CLI_PROFILE_CHAIN_LINE_H
-#define CS_CLI_PROFILE_CHAIN_LINE_H
+#pragma once
 
 #include "analysis/contexts/chains.h"
 #include "cli/profile/profile.h"
@@ -29,5 +28,3 @@ static inline size_t chain_line_place(const struct cs_chain_tree *tree, uint32_t
 }
 /* The innermost frame at `offset` whose source is the reader's own and at hand. */
 bool chain_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);
-
-#endif

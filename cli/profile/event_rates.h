@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rates of one event over another by procedure and over time: sprof-1998 figures 7 to 9, misses an instruction of the top five
  * functions. And the curve that stands for a series in text. */
-#ifndef CS_CLI_PROFILE_EVENT_RATES_H
-#define CS_CLI_PROFILE_EVENT_RATES_H
+#pragma once
 
 #include "cli/output/output.h"
 #include "cli/profile/interval_matrix.h"
@@ -15,5 +14,3 @@ void curve_draw(char *to, const double *shares, size_t n, size_t most);
  * each of `below` (each ms of a clock), over all and by interval. 0 or -ENOMEM. */
 int event_rates_print(struct output *out, const struct interval_matrix *above,
                       const struct interval_matrix *below, size_t top);
-
-#endif

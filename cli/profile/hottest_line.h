@@ -4,8 +4,7 @@
  * A procedure without source of its own (libc's, say) runs because somebody calls it. Returns that bursts
  * followed lead from callee to caller, until one has source. Where no bursts were taken it is the first row
  * that has source. Reads debug information and edge profiles of these few images only. */
-#ifndef CS_CLI_PROFILE_HOTTEST_LINE_H
-#define CS_CLI_PROFILE_HOTTEST_LINE_H
+#pragma once
 
 #include "analysis/contexts/chains.h"
 #include "cli/profile/profile.h"
@@ -39,5 +38,3 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
                            size_t capacity);
 /* The file's name alone: enough for `list`. */
 const char *hottest_line_file(const struct hottest_line *hottest);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions that the compiler inlined have no code of their own: what to ask for instead. */
-#ifndef CS_CLI_PROFILE_INLINED_H
-#define CS_CLI_PROFILE_INLINED_H
+#pragma once
 
 #include "cli/profile/profile.h"
 
@@ -11,5 +10,3 @@ struct inlined_into {
 
 /* The procedure that has most samples of a function of this name inlined, by the recording's call chains. */
 struct inlined_into inlined_into(const struct profile *profile, const char *name);
-
-#endif

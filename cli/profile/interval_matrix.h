@@ -3,8 +3,7 @@
  *
  * All rows are brought to the longest interval met; when that makes more than INTERVALS_MAX, to a multiple
  * of it. A block of code belongs to the procedure that its first byte, else its last byte, lies in. */
-#ifndef CS_CLI_PROFILE_INTERVAL_MATRIX_H
-#define CS_CLI_PROFILE_INTERVAL_MATRIX_H
+#pragma once
 
 #include "store/store.h"
 
@@ -39,5 +38,3 @@ int interval_matrix_open(struct interval_matrix *matrix, const char *path,
 int interval_matrix_of(struct interval_matrix *matrix, struct cs_store *store,
                        const struct interval_filter *filter, struct cs_error *err);
 void interval_matrix_close(struct interval_matrix *matrix);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a user can do where nobody followed the code that a report is about. */
-#ifndef CS_CLI_PROFILE_MORE_EVIDENCE_H
-#define CS_CLI_PROFILE_MORE_EVIDENCE_H
+#pragma once
 
 #include "store/store.h"
 
@@ -11,5 +10,3 @@
 const char *more_evidence(struct cs_store *store);
 /* Is the newest recording that is read one of another tool? */
 bool newest_is_imported(struct cs_store *store);
-
-#endif

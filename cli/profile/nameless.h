@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples whose procedure has no name: how many, of which images, why, and what would name them. */
-#ifndef CS_CLI_PROFILE_NAMELESS_H
-#define CS_CLI_PROFILE_NAMELESS_H
+#pragma once
 
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"
@@ -14,5 +13,3 @@ void nameless_explain(struct output *out, const struct profile *profile, const s
 #define NAMELESS_REMEDY "Its debug package (-dbgsym, -debuginfo) or an unstripped build names them."
 /* "sub_1a2b": after an address, from unwind tables. */
 bool nameless_is_made_up(const char *name);
-
-#endif

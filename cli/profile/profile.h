@@ -32,8 +32,7 @@
  *
  * profile_open reads heads only; profile_sum loads tables image by image on all CPUs, and forgets them again.
  */
-#ifndef CS_CLI_PROFILE_PROFILE_H
-#define CS_CLI_PROFILE_PROFILE_H
+#pragma once
 
 #include "cli/command/recordings.h"
 #include "cli/output/image_name.h"
@@ -158,5 +157,3 @@ int profile_sum(struct profile *profile, enum profile_by by, struct profile_rows
 int profile_sum_top(struct profile *profile, enum profile_by by, size_t most, struct profile_rows *rows,
                     struct cs_error *err);
 void profile_rows_fini(struct profile_rows *rows);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of procedures with the totals of the store's call chains. */
-#ifndef CS_CLI_PROFILE_TOTALS_H
-#define CS_CLI_PROFILE_TOTALS_H
+#pragma once
 
 #include "analysis/contexts/calls.h"
 #include "cli/profile/profile.h"
@@ -12,5 +11,3 @@ int profile_rows_sort_by_total(struct profile_rows *rows, const struct profile *
 /* The same rows; samples of the main event become totals. */
 int profile_rows_take_totals(struct profile_rows *rows, const struct profile *profile,
                              const struct cs_calls *calls);
-
-#endif

@@ -14,8 +14,7 @@
  *   daemon_status  the daemon's answer, for people and programs
  *
  * record's parts for bursts and for paths: when they are on, and what is reported at the end. */
-#ifndef CS_CLI_RECORD_RECORD_H
-#define CS_CLI_RECORD_RECORD_H
+#pragma once
 
 #include "cli/output/output.h"
 #include "cli/record/follow_paths.h"
@@ -66,5 +65,3 @@ void record_summary_json(const struct recorded *recorded, FILE *to);
 bool record_status_wanted(const struct cs_sampler_config *config);
 void record_status(struct cs_sampler *sampler, struct cs_burst *burst, double seconds, double of);
 void record_status_end(void);
-
-#endif

@@ -6,8 +6,7 @@
  *   exact.system-calls                  where tracefs is mounted
  *   exact.instructions:u                where there is a PMU
  *   machine.loop                        ns that a fixed loop of ours took, mean of just before and just after */
-#ifndef CS_CLI_RECORD_RECORD_EXACT_H
-#define CS_CLI_RECORD_RECORD_EXACT_H
+#pragma once
 
 #include "store/store.h"
 
@@ -26,5 +25,3 @@ void record_exact_open(struct exact_counts *exact, pid_t command, bool calibrate
 /* After its end. Closes them. */
 int record_exact_keep(struct exact_counts *exact, double seconds, struct cs_store *store,
                       struct cs_error *err);
-
-#endif

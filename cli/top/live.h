@@ -18,8 +18,7 @@
  * A point (process, image, offset) finds its procedure once. What nobody sampled within the window is
  * forgotten, so that memory stays bounded however long it runs. One owner, one thread.
  */
-#ifndef CS_CLI_TOP_LIVE_H
-#define CS_CLI_TOP_LIVE_H
+#pragma once
 
 #include "image/code.h"
 #include "sampler/sampler.h"
@@ -87,5 +86,3 @@ void live_points(const struct live *live, uint32_t procedure, pid_t pid,
 /* `procedure` of a row. -ENOENT for code without a name, -ENOMEM. */
 int live_instructions(struct live *live, uint32_t procedure, pid_t pid, struct live_insns *insns);
 void live_insns_fini(struct live_insns *insns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `top` shows and what its keys do: a state that knows nothing of sampling and terminals' ways. */
-#ifndef CS_CLI_TOP_TOP_VIEW_H
-#define CS_CLI_TOP_TOP_VIEW_H
+#pragma once
 
 #include "cli/output/screen.h"
 #include "cli/output/source.h"
@@ -36,5 +35,3 @@ int top_view_update(struct top_view *view, struct live *live);
 /* True when what is shown has to be taken anew. */
 bool top_view_key(struct top_view *view, int key, unsigned rows);
 void top_view_draw(struct top_view *view, struct screen *screen, const struct top_head *head);
-
-#endif

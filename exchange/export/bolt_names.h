@@ -3,8 +3,7 @@
  * whether there is another or not. N counts the local symbols of that name in ascending order of address,
  * from 1. A profile that says just "name" of a static function is not found, and the function left as it is.
  */
-#ifndef CS_EXCHANGE_EXPORT_BOLT_NAMES_H
-#define CS_EXCHANGE_EXPORT_BOLT_NAMES_H
+#pragma once
 
 #include "image/code.h"
 
@@ -24,5 +23,3 @@ struct cs_export_bolt_place {
  * symbol is. */
 bool cs_export_bolt_names_find(const struct cs_export_bolt_names *names, struct cs_image_code *code,
                                uint64_t address, struct cs_export_bolt_place *place);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which samples have call chains, and these. For export.c. */
-#ifndef CS_EXCHANGE_EXPORT_CHAINS_H
-#define CS_EXCHANGE_EXPORT_CHAINS_H
+#pragma once
 
 #include "exchange/export/export.h"
 
@@ -16,5 +15,3 @@ void cs_export_chains_close(struct cs_export *from);
 
 /* The image, added if new; NULL: out of memory. Images move when one is added. */
 struct cs_exported_image *cs_export_image_of(struct cs_export *from, const struct cs_store_image *image);
-
-#endif

@@ -34,8 +34,7 @@
  *  5. its name in the loops of tests over formats (`grep -rl firefox tests/integration`), and in
  *     export_formats.sh a check of its total.
  */
-#ifndef CS_EXCHANGE_EXPORT_EXPORT_H
-#define CS_EXCHANGE_EXPORT_EXPORT_H
+#pragma once
 
 #include "analysis/frequency/edge_flow.h"
 #include "image/code.h"
@@ -157,5 +156,3 @@ struct cs_export_events {
     unsigned n;
 };
 int cs_export_events(struct cs_export *from, struct cs_export_events *events);
-
-#endif

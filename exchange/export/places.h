@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Locations for viewers' formats: places numbered as they come, each with the functions and lines that stand for it. */
-#ifndef CS_EXCHANGE_EXPORT_PLACES_H
-#define CS_EXCHANGE_EXPORT_PLACES_H
+#pragma once
 
 #include "exchange/export/export.h"
 #include "store/base/array.h"
@@ -39,5 +38,3 @@ unsigned cs_export_cpu_event(const struct cs_export *from, const struct cs_expor
 void cs_export_type(const struct cs_export *from, const struct cs_export_events *events, unsigned e,
                     char type[64]);
 void cs_export_period_type(const char *event, const char *unit, char type[64]);
-
-#endif

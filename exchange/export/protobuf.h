@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Protobuf's wire format as exporters need it: a few shapes of field, written message by message without a schema compiler. */
-#ifndef CS_EXCHANGE_EXPORT_PROTOBUF_H
-#define CS_EXCHANGE_EXPORT_PROTOBUF_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -36,5 +35,3 @@ static inline void cs_proto_message(struct cs_bytes *w, unsigned field, struct c
     w->failed |= message->failed;
     message->used = 0;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *      cs_export_source_loss_fini(&notes);
  *
  * Pure; memory that is out makes `failed` stick. */
-#ifndef CS_EXCHANGE_EXPORT_SOURCE_LOSS_H
-#define CS_EXCHANGE_EXPORT_SOURCE_LOSS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void cs_export_source_loss_fini(struct cs_export_source_loss_notes *notes);
 
 /* One sentence for people. */
 void cs_export_source_loss_text(const struct cs_export_source_loss *loss, char *text, size_t capacity);
-
-#endif

@@ -4,8 +4,7 @@
  * (AutoFDO: Chen, Li, Moseley, CGO 2016). Counts come from the frequency of blocks. So every instruction of
  * a block says the same, and a line takes the maximum over its instructions. Blocks that never ran give
  * zeros, which tell a compiler more than silence does. */
-#ifndef CS_EXCHANGE_EXPORT_SOURCE_PROFILE_H
-#define CS_EXCHANGE_EXPORT_SOURCE_PROFILE_H
+#pragma once
 
 #include "exchange/export/export.h"
 #include "exchange/export/source_loss.h"
@@ -51,5 +50,3 @@ int cs_export_source_profile_open(struct cs_export *from, enum cs_export_discrim
 void cs_export_source_profile_close(struct cs_export_source_profile *profile);
 /* Sum over a function's sites and all that is inlined into it. */
 double cs_export_source_total(const struct cs_export_source_function *function);
-
-#endif

@@ -30,8 +30,7 @@
  *
  * A lock file keeps others out. Profiles of points only. Depends on store/ and image/code.h.
  */
-#ifndef CS_EXCHANGE_FLEET_BATCH_H
-#define CS_EXCHANGE_FLEET_BATCH_H
+#pragma once
 
 #include "store/store.h"
 
@@ -109,5 +108,3 @@ int cs_fleet_spool_waiting(const struct cs_fleet_spool *spool, uint64_t *batches
  * where it has none). */
 void cs_fleet_epoch_host(const char *epoch, char *host, size_t capacity);
 uint64_t cs_fleet_epoch_time(const char *epoch);
-
-#endif

@@ -13,8 +13,7 @@
  * Exactly once: rows carry the number of the attempt that brought them, and count only when `batches` has
  * that attempt, written after the last row. Of two completed attempts for one batch, the one with the smaller
  * number counts. So a server or a sender may die at any moment, and a batch may be sent again. */
-#ifndef CS_EXCHANGE_FLEET_CLICKHOUSE_H
-#define CS_EXCHANGE_FLEET_CLICKHOUSE_H
+#pragma once
 
 #include "exchange/fleet/batch.h"
 
@@ -46,5 +45,3 @@ int cs_fleet_server_ask(struct cs_fleet_server *server, const char *sql, json_t 
                         struct cs_error *err);
 /* `text` as an SQL string, quotes included; the caller frees it. NULL when memory is short. */
 char *cs_fleet_server_quote(const char *text);
-
-#endif

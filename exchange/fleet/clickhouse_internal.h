@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What questions and insertions share: a server. */
-#ifndef CS_EXCHANGE_FLEET_CLICKHOUSE_INTERNAL_H
-#define CS_EXCHANGE_FLEET_CLICKHOUSE_INTERNAL_H
+#pragma once
 
 #include "exchange/fleet/clickhouse.h"
 #include "store/base/bytes.h"
@@ -18,5 +17,3 @@ struct cs_fleet_server {
 int cs_fleet_server_execute(struct cs_fleet_server *server, const char *database, const char *query,
                             const struct cs_bytes *body, struct cs_error *err);
 int cs_fleet_server_no_memory(struct cs_error *err);
-
-#endif

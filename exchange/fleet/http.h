@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One HTTP request after the other to one server, by libcurl, which is loaded when it is first needed. */
-#ifndef CS_EXCHANGE_FLEET_HTTP_H
-#define CS_EXCHANGE_FLEET_HTTP_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -32,5 +31,3 @@ int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *
                        struct cs_fleet_http_answer *answer, struct cs_error *err);
 /* `text` percent-encoded; the caller frees it. NULL when memory is short. */
 char *cs_fleet_http_escape(const char *text);
-
-#endif

@@ -6,8 +6,7 @@
  *      cs_receiver_open(&cs_receiver_otlp, "http://collector:4318", false, getenv("OTEL_EXPORTER_OTLP_HEADERS"), &r, &err);
  *      cs_receiver_send(r, message, n, &answer, &err);
  */
-#ifndef CS_EXCHANGE_FLEET_RECEIVER_H
-#define CS_EXCHANGE_FLEET_RECEIVER_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -51,5 +50,3 @@ int cs_receiver_send(struct cs_receiver *r, const void *message, size_t n, struc
 /* Of the last failure: may it be gone in a moment, and after how many seconds the receiver wants to be asked
  * again (0 = it didn't say). */
 bool cs_receiver_may_recover(const struct cs_receiver *r, long *after_s);
-
-#endif

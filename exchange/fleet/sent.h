@@ -2,8 +2,7 @@
 /* What a spool's batches held of one profile so far. The file is SPOOL/known/<epoch>/<hash of image, event
  * and label>. It has the last batch's sequence, the profile file's time and size then, and the points. Only
  * for spool.c. */
-#ifndef CS_EXCHANGE_FLEET_SENT_H
-#define CS_EXCHANGE_FLEET_SENT_H
+#pragma once
 
 #include "store/file.h"
 #include "store/store.h"
@@ -23,5 +22,3 @@ int cs_fleet_sent_encode(const struct cs_fleet_sent *k, struct cs_bytes *out, st
 int cs_fleet_sent_store(const struct cs_fleet_sent *k, const struct cs_bytes *bytes, struct cs_error *err);
 int cs_fleet_sent_write(const struct cs_fleet_sent *k, struct cs_error *err);
 void cs_fleet_sent_fini(struct cs_fleet_sent *k);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What opening, collecting and sending share: an open spool. */
-#ifndef CS_EXCHANGE_FLEET_SPOOL_INTERNAL_H
-#define CS_EXCHANGE_FLEET_SPOOL_INTERNAL_H
+#pragma once
 
 #include "exchange/fleet/batch.h"
 #include "exchange/fleet/sent.h"
@@ -19,5 +18,3 @@ struct cs_fleet_spool {
 /* Its number and the next sequence, on disk before that sequence is used. */
 int cs_fleet_spool_write(const struct cs_fleet_spool *spool, struct cs_error *err);
 int cs_fleet_spool_no_memory(struct cs_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /* Address spaces of a recorded run: which image lay where in which process, as of the record being replayed.
  * Mappings of one process never overlap (a later one cuts what it covers); a child shares its parent's list
  * until either changes. Depends on nothing. Not thread-safe. Find: O(log n). */
-#ifndef CS_EXCHANGE_IMPORT_ADDRESS_SPACES_H
-#define CS_EXCHANGE_IMPORT_ADDRESS_SPACES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int cs_import_spaces_fork(struct cs_import_spaces *spaces, uint32_t parent, uint
 int cs_import_spaces_exec(struct cs_import_spaces *spaces, uint32_t pid);
 const struct cs_import_mapping *cs_import_spaces_find(const struct cs_import_spaces *spaces, uint32_t pid,
                                                       uint64_t addr);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a processor recorded about one access to memory (Intel's PEBS with load latency, AMD's IBS, Arm's SPE). It goes
  * from the bits of union perf_mem_data_src (linux/perf_event.h) to the words of cs_schema_accesses. Pure. */
-#ifndef CS_EXCHANGE_IMPORT_DATA_SOURCE_H
-#define CS_EXCHANGE_IMPORT_DATA_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ const char *cs_data_source_level(uint64_t data_source);
 /* False: the kernel fills it with "not available", as it does for timers. */
 bool cs_data_source_tells(uint64_t source);
 bool cs_data_source_missed_tlb(uint64_t data_source);
-
-#endif

@@ -19,8 +19,7 @@
  * Brings recordings of other tools into the store: the same profiles that the sampler would have written.
  * Everything is read before anything is merged: a file that turns out malformed leaves the store as it was.
  */
-#ifndef CS_EXCHANGE_IMPORT_IMPORT_H
-#define CS_EXCHANGE_IMPORT_IMPORT_H
+#pragma once
 
 #include "exchange/import/perfdata.h"
 #include "store/store.h"
@@ -53,5 +52,3 @@ struct cs_import_options { /* all-zero: none */
 /* Into a new epoch of `store`. `store` may be NULL: then the file is only read and counted. */
 int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_options *options,
                        struct cs_store *store, struct cs_import_summary *summary, struct cs_error *err);
-
-#endif

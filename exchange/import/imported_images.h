@@ -4,8 +4,7 @@
  * Branch stacks (LBR) become two profiles: "lbr-edges" (taken branches) and "lbr-ranges" (straight runs between the
  * target of one branch and the next branch). Edges that fall through follow from the ranges once the code is
  * decoded. */
-#ifndef CS_EXCHANGE_IMPORT_IMPORTED_IMAGES_H
-#define CS_EXCHANGE_IMPORT_IMPORTED_IMAGES_H
+#pragma once
 
 #include "exchange/import/perfdata.h"
 #include "image/file/segments.h"
@@ -50,5 +49,3 @@ struct cs_table *cs_imported_branches(struct cs_imported_image *image, enum cs_i
 int cs_imported_image_merge(const struct cs_imported_image *image, const struct cs_perfdata *in,
                             const struct cs_import_times *times, unsigned n_times, struct cs_store *store,
                             struct cs_error *err);
-
-#endif

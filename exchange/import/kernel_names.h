@@ -9,8 +9,7 @@
  *                                     build-id, a System.map has none: the release is all there is
  *
  * Only the same boot's list names modules: elsewhere nobody knows where they lay. */
-#ifndef CS_EXCHANGE_IMPORT_KERNEL_NAMES_H
-#define CS_EXCHANGE_IMPORT_KERNEL_NAMES_H
+#pragma once
 
 #include "exchange/import/imported_images.h"
 
@@ -18,5 +17,3 @@
  * error. */
 int cs_import_name_kernel(struct cs_imported_images *images, const struct cs_perfdata *in,
                           struct cs_store *store, struct cs_error *err);
-
-#endif

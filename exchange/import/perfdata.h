@@ -15,8 +15,7 @@
  *      while ((got = cs_perfdata_next(in, &record, &err)) > 0) ...
  *      cs_perfdata_close(in);
  */
-#ifndef CS_EXCHANGE_IMPORT_PERFDATA_H
-#define CS_EXCHANGE_IMPORT_PERFDATA_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -117,5 +116,3 @@ const char *cs_perfdata_arch(const struct cs_perfdata *in);
 const char *cs_perfdata_release(const struct cs_perfdata *in); /* of the kernel: "6.1.0-18-amd64" */
 const char *cs_perfdata_cpu(const struct cs_perfdata *in);     /* its name */
 const char *cs_perfdata_cpuid(const struct cs_perfdata *in);   /* "GenuineIntel,6,60,3" */
-
-#endif

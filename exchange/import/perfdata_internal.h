@@ -4,8 +4,7 @@
  *   perfdata_frames.c  bytes into records, compressed ones too
  *   perfdata_event.c   events and features: attributes, names, ids, build-ids
  *   perfdata_record.c  one record's bytes into a struct cs_perfdata_record */
-#ifndef CS_EXCHANGE_IMPORT_PERFDATA_INTERNAL_H
-#define CS_EXCHANGE_IMPORT_PERFDATA_INTERNAL_H
+#pragma once
 
 #include "exchange/import/perfdata.h"
 
@@ -172,6 +171,4 @@ int cs_perfdata_no_memory(const struct cs_perfdata *in, struct cs_error *err);
 int cs_perfdata_malformed(const struct cs_perfdata *in, struct cs_error *err, const char *what);
 #ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
 #define cs_perfdata_malformed(...) ((cs_perfdata_malformed)(__VA_ARGS__), -1)
-#endif
-
 #endif

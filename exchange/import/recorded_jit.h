@@ -2,8 +2,7 @@
 /* Names of code without a file for a recording: perf-PID.map and jit-PID.dump. They are next to the recording, or where
  * the processes left them if it was made here. Files that anybody could have left there must be ours or root's, as perf
  * has it. One owner. */
-#ifndef CS_EXCHANGE_IMPORT_RECORDED_JIT_H
-#define CS_EXCHANGE_IMPORT_RECORDED_JIT_H
+#pragma once
 
 #include "exchange/import/imported_images.h"
 
@@ -23,5 +22,3 @@ uint64_t cs_recorded_jit_offset(struct cs_recorded_jit *jit, const struct cs_imp
 /* The names that were met in image number `image`, for the store; NULL: none. */
 struct cs_table *cs_recorded_jit_names(const struct cs_recorded_jit *jit,
                                        const struct cs_imported_image *image);
-
-#endif

@@ -6,8 +6,7 @@
  *     struct cs_recorded_stacks *stacks = cs_recorded_stacks_open(spaces, images);
  *     if (record.stack) n = cs_recorded_stacks_chain(stacks, &record, machine, &chain);   // else record.chain as it is
  */
-#ifndef CS_EXCHANGE_IMPORT_RECORDED_STACKS_H
-#define CS_EXCHANGE_IMPORT_RECORDED_STACKS_H
+#pragma once
 
 #include "exchange/import/address_spaces.h"
 #include "exchange/import/imported_images.h"
@@ -26,5 +25,3 @@ size_t cs_recorded_stacks_chain(struct cs_recorded_stacks *stacks, const struct 
                                 const char *arch, const uint64_t **chain);
 /* How often chains ended so. */
 uint64_t cs_recorded_stacks_ended(const struct cs_recorded_stacks *stacks, enum cs_unwind_end end);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What debug information says of one address. */
-#ifndef CS_IMAGE_DEBUG_FRAME_H
-#define CS_IMAGE_DEBUG_FRAME_H
+#pragma once
 
 /* One level of inlining. frames[0] is the innermost function; the line of frames[i + 1] is where it called
  * frames[i]. Strings live as long as the code. */
@@ -13,5 +12,3 @@ struct cs_image_frame {
     unsigned first_line;    /* where the function is declared; 0 unknown */
     const char *first_file; /* the file of that line, as the compiler was given it; NULL unknown */
 };
-
-#endif

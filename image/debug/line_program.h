@@ -4,8 +4,7 @@
  * `bench/run image-readers` shows that the rows are the same. For few questions; who asks often lets libdw
  * build it. DWARF 2 to 5, 32-bit format, little-endian; anything else, and whatever is damaged, is not
  * found. Internal to lines.c; pure. */
-#ifndef CS_IMAGE_DEBUG_LINE_PROGRAM_H
-#define CS_IMAGE_DEBUG_LINE_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct line_row {
 /* `at`: where the unit's program begins in .debug_line (DW_AT_stmt_list). */
 bool line_program_find(const struct line_sections *sections, uint64_t at, uint64_t address,
                        struct line_row *row);
-
-#endif

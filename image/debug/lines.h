@@ -12,8 +12,7 @@
  *
  * Units are indexed by address on the first question. A unit's tree of functions is walked once, when the
  * first address in it is asked for. */
-#ifndef CS_IMAGE_DEBUG_LINES_H
-#define CS_IMAGE_DEBUG_LINES_H
+#pragma once
 
 #include "image/debug/frame.h"
 
@@ -32,5 +31,3 @@ const char *lines_absent(const struct lines *lines);
 /* The line table's answer alone: file and line of the innermost frame, no function. */
 bool lines_line(struct lines *lines, uint64_t offset, struct cs_image_frame *frame);
 unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_frame *frames, unsigned capacity);
-
-#endif

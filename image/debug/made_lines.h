@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source lines of JIT code, from the copy that was kept with a recording (store/base/kept_lines.h). Internal to image/. */
-#ifndef CS_IMAGE_DEBUG_MADE_LINES_H
-#define CS_IMAGE_DEBUG_MADE_LINES_H
+#pragma once
 
 #include "image/debug/frame.h"
 #include "image/file/elf.h"
@@ -11,5 +10,3 @@
 /* File, line and column at `offset`; returns the method's own file, that of its first line. NULL: no line, or no file, is known there.
  * Texts live as long as the file is open. */
 const char *made_line_at(const struct elf_file *made, uint64_t offset, struct cs_image_frame *frame);
-
-#endif

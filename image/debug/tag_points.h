@@ -5,8 +5,7 @@
  *
  * A *region* is a method outside its loops, or one loop. It has several points (entry, back from calls); the
  * one with the lowest offset stands for all of them. */
-#ifndef CS_IMAGE_DEBUG_TAG_POINTS_H
-#define CS_IMAGE_DEBUG_TAG_POINTS_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -28,5 +27,3 @@ void cs_image_tag_points_close(struct cs_image_tag_points *points);
 /* The point at exactly that offset, NULL when there is none. */
 const struct cs_image_tag_point *cs_image_tag_points_at(const struct cs_image_tag_points *points,
                                                         uint64_t offset);
-
-#endif

@@ -4,8 +4,7 @@
  * attacker who takes the child over has nothing. One owner.
  *
  * What it answers is a stranger's word: its owner looks whether it fits together. */
-#ifndef CS_IMAGE_FILE_APART_H
-#define CS_IMAGE_FILE_APART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void cs_apart_end(struct cs_apart *apart);
 
 /* For the child: false when the answer is too long. */
 bool cs_apart_write(int memory, const void *bytes, size_t n);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Kept in the user's cache (store/base/cache.h), of which the longest unused go beyond CS_DEBUGINFOD_KEPT_MAX. What
  * nobody had isn't asked for again for ten minutes. One thread. */
-#ifndef CS_IMAGE_FILE_DEBUGINFOD_H
-#define CS_IMAGE_FILE_DEBUGINFOD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool cs_debuginfod_possible(void);
 /* 1: it is kept now. 0: nobody has it, or what came was something else. -ETIMEDOUT: no answer within `seconds`. Other negative
  * errno: it couldn't be asked for. */
 int cs_debuginfod_ask(const char *build_id, enum cs_image_lack lack, double seconds);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of DWARF sections and exception frames (DWARF 5 section 7.6). What would go beyond the end reads as
  * 0 and makes the reader bad, and it stays so. */
-#ifndef CS_IMAGE_FILE_DWARF_READER_H
-#define CS_IMAGE_FILE_DWARF_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ static inline int64_t take_sleb(struct reader *r)
 {
     return (int64_t)take_leb(r, true);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The records of .eh_frame and .debug_frame: for each piece of code its description. Internal to image/. Linear in the section,
  * bounds-checked. */
-#ifndef CS_IMAGE_FILE_EH_FRAME_H
-#define CS_IMAGE_FILE_EH_FRAME_H
+#pragma once
 
 #include "image/file/dwarf_reader.h"
 
@@ -46,5 +45,3 @@ uint64_t cs_image_cfi_address(struct reader *r, uint8_t encoding, uint64_t here)
  * function. */
 int cs_image_cfi_each(const unsigned char *ident, const uint8_t *section, size_t n, uint64_t address,
                       int (*found)(uint64_t start, uint64_t size, bool continues, void *arg), void *arg);
-
-#endif

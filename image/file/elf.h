@@ -16,8 +16,7 @@
  *   parts            what fits of a file that is too large to be copied
  *   ranges           nested address ranges
  *   segments         file offsets to addresses, for a sampler */
-#ifndef CS_IMAGE_FILE_ELF_H
-#define CS_IMAGE_FILE_ELF_H
+#pragma once
 
 #include "image/file/identity.h"
 #include "image/isa/decode.h"
@@ -81,5 +80,3 @@ struct elf_file *elf_file_find_image(const char *build_id);
 struct elf_file *elf_file_from_debuginfod(const char *build_id, bool image);
 /* The mini symbol table in .gnu_debugdata. NULL when there is none. */
 struct elf_file *elf_file_open_mini(const struct elf_file *file);
-
-#endif

@@ -3,8 +3,7 @@
  * process that will grow forks a forker first, while it is small. The forker waits for questions, and makes a child for each,
  * which is a child of the asking process all the same (CLONE_PARENT). It reads nothing of strangers, and what its children read
  * leaves no trace in it. It ends with the thread that began it. Without it children are forked here. Functions: any thread. */
-#ifndef CS_IMAGE_FILE_FORKER_H
-#define CS_IMAGE_FILE_FORKER_H
+#pragma once
 
 #include "image/file/apart.h"
 
@@ -22,5 +21,3 @@ typedef void cs_forker_child(const struct cs_forker_question *question);
 void cs_forker_begin(cs_forker_child *child);
 /* The child's number, or -errno: there is no forker, or no child. */
 pid_t cs_forker_ask(const struct cs_forker_question *question);
-
-#endif

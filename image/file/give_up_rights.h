@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From here on this process, which reads what strangers wrote, can do next to nothing. Internal to image/. */
-#ifndef CS_IMAGE_FILE_GIVE_UP_RIGHTS_H
-#define CS_IMAGE_FILE_GIVE_UP_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -10,5 +9,3 @@
  * everybody may. Nobody's user where it is root's; no capabilities, and none to come; few system calls. False: it couldn't be
  * done. */
 bool cs_give_up_rights(pid_t parent, int fd, int other);
-
-#endif

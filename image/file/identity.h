@@ -2,8 +2,7 @@
 /* Which image a file is: its GNU build-id (a note that the linker makes from the contents), else a hash of
  * what it holds. The one reader of build-ids for sampler, importers and reports, so that all of them mean the
  * same image by the same text. Notes are walked by libelf. Pure but for reading; any thread. */
-#ifndef CS_IMAGE_FILE_IDENTITY_H
-#define CS_IMAGE_FILE_IDENTITY_H
+#pragma once
 
 #include "store/store.h"
 
@@ -25,5 +24,3 @@ void cs_image_build_id_text(const uint8_t *bytes, size_t n, char hex[CS_IMAGE_BU
 bool cs_image_is_file(const struct cs_store_image *image, const char *build_id, const char *path);
 /* The store's id of a file without build-id: "c" and a hash of its first 16 MB, 256 pieces of the rest, and its size. */
 void cs_image_identity_of_file(int fd, char id[CS_IMAGE_ID_MAX]);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file's bytes, copied from a descriptor: all of them, or what fits of a file that is too large for that. Internal to
  * image/file/. */
-#ifndef CS_IMAGE_FILE_PARTS_H
-#define CS_IMAGE_FILE_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ void cs_elf_copy_range(int fd, char *map, size_t at, size_t end);
  * Sections that don't fit are without contents (SHT_NOBITS) in `map`, which is zero before. False: the file has no section
  * headers that say what its parts are, or is of another class than 64 bits, little-endian. */
 bool cs_elf_copy_parts(int fd, char *map, size_t size, uint64_t most);
-
-#endif

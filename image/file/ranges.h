@@ -4,8 +4,7 @@
  * A range that straddles the end of the one around it is cut there, empty ones are dropped.
  *
  * Internal to image/. Cost: O(n log n) to sort once, O(log n + depth) to find. */
-#ifndef CS_IMAGE_FILE_RANGES_H
-#define CS_IMAGE_FILE_RANGES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void cs_image_ranges_nest(struct cs_image_ranges *ranges);
 /* Index of the innermost range that holds `at`, or CS_IMAGE_RANGE_NONE. */
 uint32_t cs_image_ranges_find(const struct cs_image_ranges *ranges, uint64_t at);
 void cs_image_ranges_fini(struct cs_image_ranges *ranges);
-
-#endif

@@ -2,8 +2,7 @@
 /* What of an ELF file is needed to place a sample: its build-id and where its segments belong, of little-endian machines. By
  * reads and not by a mapping: a file that gets shorter meanwhile is an error then, no signal. At most 4,500 reads, whatever the
  * file says. */
-#ifndef CS_IMAGE_FILE_SEGMENTS_H
-#define CS_IMAGE_FILE_SEGMENTS_H
+#pragma once
 
 #include "image/file/identity.h"
 
@@ -38,5 +37,3 @@ uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_of
  * in the order of their addresses. */
 uint64_t cs_image_vaddr_of_mapping(const struct cs_image_segments *layout, uint64_t file_offset,
                                    uint64_t bytes, unsigned before);
-
-#endif

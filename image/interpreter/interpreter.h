@@ -12,8 +12,7 @@
  * An interpreter is one file with a struct cs_interpreter_kind, and a table of offsets by version. What is read is
  * hostile: every loop has a bound, every pointer is an address to ask for, nothing else. The process may run meanwhile.
  * Any thread. */
-#ifndef CS_IMAGE_INTERPRETER_INTERPRETER_H
-#define CS_IMAGE_INTERPRETER_INTERPRETER_H
+#pragma once
 
 #include "image/file/apart.h"
 #include "image/interpreter/lua_offsets.h"
@@ -82,5 +81,3 @@ struct cs_interpreter_kind {
                  const struct cs_interpreted_frame *frame, struct cs_interpreted_name *name);
 };
 extern const struct cs_interpreter_kind cs_interpreter_python, cs_interpreter_lua;
-
-#endif

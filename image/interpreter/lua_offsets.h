@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where Lua keeps what a handler of samples needs, in bytes, on 64-bit machines: lstate.h and lobject.h of each version. A plain
  * struct, shared with the BPF program. */
-#ifndef CS_IMAGE_INTERPRETER_LUA_OFFSETS_H
-#define CS_IMAGE_INTERPRETER_LUA_OFFSETS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -16,5 +15,3 @@ struct cs_lua_offsets {
     __u16 closure_code;                        /* in a closure: its Proto */
     __u16 type_of_thread, type_of_closure;     /* values of a type byte */
 };
-
-#endif

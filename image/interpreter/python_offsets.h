@@ -2,8 +2,7 @@
 /* Where CPython keeps what, in bytes. Plain structs, so that a reader in the kernel may share them. From the headers of
  * each version (Include/internal/pycore_*.h, Include/cpython/code.h), on 64-bit machines. The test
  * tests/integration/python_chains.sh checks them against running interpreters. */
-#ifndef CS_IMAGE_INTERPRETER_PYTHON_OFFSETS_H
-#define CS_IMAGE_INTERPRETER_PYTHON_OFFSETS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -25,5 +24,3 @@ struct cs_python_offsets {
     /* a string */
     __u16 string_ascii, string_other; /* where characters begin */
 };
-
-#endif

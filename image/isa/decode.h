@@ -18,8 +18,7 @@
  *   semantics_riscv64    the same for RISC-V
  *   semantics_x86_64     the same for x86-64
  */
-#ifndef CS_IMAGE_ISA_DECODE_H
-#define CS_IMAGE_ISA_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ const char *cs_isa_name(enum cs_isa isa);
  * returns `text`. */
 char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
                          size_t capacity);
-
-#endif

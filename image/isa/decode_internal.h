@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each instruction set has behind decode.h. Internal to image/isa/; decode.c chooses. */
-#ifndef CS_IMAGE_ISA_DECODE_INTERNAL_H
-#define CS_IMAGE_ISA_DECODE_INTERNAL_H
+#pragma once
 
 #include "image/isa/decode.h"
 
@@ -26,5 +25,3 @@ uint64_t far_target_riscv64(const uint8_t *bytes, size_t n, uint64_t offset);
  * none. Its immediate, sign-extended, as its opcode has it. */
 unsigned riscv64_word(const uint8_t *bytes, size_t n, uint32_t *word);
 int32_t riscv64_immediate(uint32_t word);
-
-#endif

@@ -2,8 +2,7 @@
 /* What one instruction is to the machine model and to the culprit rules: its kind, the registers it reads and
  * writes, its memory operand. For those few that are scheduled there is also its text as llvm-mca takes it. Pure;
  * any thread. Depends on decode.h. */
-#ifndef CS_IMAGE_ISA_SEMANTICS_H
-#define CS_IMAGE_ISA_SEMANTICS_H
+#pragma once
 
 #include "image/isa/decode.h"
 
@@ -64,5 +63,3 @@ void cs_isa_op_text(enum cs_isa isa, const struct cs_isa_op *op, char text[CS_IS
 
 /* Does `second`, following directly, fuse with `first` to one operation? */
 int cs_isa_op_fused(const struct cs_isa_op *first, const struct cs_isa_op *second);
-
-#endif

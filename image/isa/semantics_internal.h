@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each instruction set has behind semantics.h. Internal to image/isa/; semantics.c chooses. */
-#ifndef CS_IMAGE_ISA_SEMANTICS_INTERNAL_H
-#define CS_IMAGE_ISA_SEMANTICS_INTERNAL_H
+#pragma once
 
 #include "image/isa/semantics.h"
 
@@ -18,5 +17,3 @@ struct op_registers {
 /* Fills all that the decoder of ours knows: what is left is the kind and the text. */
 void op_take_decoded(const struct cs_isa_insn *insn, const struct op_registers *registers,
                      struct cs_isa_op *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Go's own table of functions (.gopclntab, Go 1.18 and later), which is there in stripped programs too. Internal to image/. */
-#ifndef CS_IMAGE_PROCEDURES_GO_TABLE_H
-#define CS_IMAGE_PROCEDURES_GO_TABLE_H
+#pragma once
 
 #include "image/file/elf.h"
 
@@ -25,5 +24,3 @@ bool go_table_function(const struct go_table *go, uint64_t i, uint64_t *start, u
 uint64_t go_table_entry(const struct go_table *go, uint64_t i);
 /* A number of `bytes` at a place of the table; 0 beyond its end. */
 uint64_t go_table_word(const struct go_table *go, uint64_t at, unsigned bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A list of kernel symbols, line by line. It is /proc/kallsyms of the running kernel with its modules and BPF
  * programs, a copy that perf kept, or a System.map. Any thread. */
-#ifndef CS_IMAGE_PROCEDURES_KALLSYMS_H
-#define CS_IMAGE_PROCEDURES_KALLSYMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out);
 size_t cs_kallsyms_first(const struct cs_kallsyms_wanted *wanted, size_t n, uint64_t addr);
 /* Procedures around `n` addresses, ascending, in one pass. False = the file can't be opened. */
 bool cs_kallsyms_look_up(const char *path, struct cs_kallsyms_wanted *wanted, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 /* Dynamic relocations of an image. They give the target of a GOT slot or a PLT stub, and the loaded value of a slot
  * of a position-independent jump table. Internal to image/; read once, O(log n) to ask. x86-64, AArch64 and RISC-V.
  */
-#ifndef CS_IMAGE_PROCEDURES_PLT_H
-#define CS_IMAGE_PROCEDURES_PLT_H
+#pragma once
 
 #include "image/file/elf.h"
 
@@ -24,5 +23,3 @@ void imports_fini(struct imports *imports);
 const char *imports_name(const struct imports *imports, uint64_t offset); /* NULL = none */
 bool imports_relative(const struct imports *imports, uint64_t offset, uint64_t *value);
 uint64_t imports_stub_size(const struct imports *imports, size_t i);
-
-#endif

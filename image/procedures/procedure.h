@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A procedure of an image: its name, where its code lies, and what told of it. */
-#ifndef CS_IMAGE_PROCEDURES_PROCEDURE_H
-#define CS_IMAGE_PROCEDURES_PROCEDURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct cs_image_procedure {
     unsigned n_parts;                  /* 1 + its .cold parts */
     const struct cs_image_part *parts; /* parts[0] is {start, size} */
 };
-
-#endif

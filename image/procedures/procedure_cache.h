@@ -5,8 +5,7 @@
  *
  * An entry holds for one image file and one debug file: its key has build-id, sizes and times of change.
  * Every index is checked when it is used. No failure is worth a word: the list is read again then. */
-#ifndef CS_IMAGE_PROCEDURES_PROCEDURE_CACHE_H
-#define CS_IMAGE_PROCEDURES_PROCEDURE_CACHE_H
+#pragma once
 
 #include "image/file/elf.h"
 #include "image/procedures/procedures.h"
@@ -31,5 +30,3 @@ struct cs_image_part procedure_cache_part(const struct procedure_cache *cache, u
 
 void procedure_cache_write(const struct procedures *p, const struct elf_file *image,
                            const struct elf_file *debug);
-
-#endif

@@ -12,8 +12,7 @@
  *   procedure_cache     the list of procedures, kept between commands
  *   procedure_lookup    looking things up in that list
  *   procedures          the list, gathered from whatever tells */
-#ifndef CS_IMAGE_PROCEDURES_PROCEDURES_H
-#define CS_IMAGE_PROCEDURES_PROCEDURES_H
+#pragma once
 
 #include "image/file/elf.h"
 #include "image/file/ranges.h"
@@ -65,5 +64,3 @@ void procedures_fill(struct procedures *p);
 /* First in by_name order with that very name and how many follow; NULL when none. */
 const struct cs_image_procedure *procedures_named(struct procedures *p, const char *name, unsigned i,
                                                   unsigned *n_found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Puts a table of rows.h together, row after row. Internal to image/unwind/. */
-#ifndef CS_IMAGE_UNWIND_BUILD_H
-#define CS_IMAGE_UNWIND_BUILD_H
+#pragma once
 
 #include "image/file/elf.h"
 #include "image/unwind/rows.h"
@@ -40,5 +39,3 @@ struct cs_unwind_header *unwind_of_elf(const struct elf_file *file, size_t *n, b
 /* unwind.c: of a table that somebody else made in n bytes that are mapped, which go with it, also on failure. Kept on disk as
  * that of the file `path` (NULL: not kept). -ENOEXEC: it isn't whole. */
 int unwind_of_map(void *map, size_t n, const char *path, struct cs_unwind **out);
-
-#endif

@@ -2,8 +2,7 @@
 /* Runs the instructions of a frame description and gives the rule of each stretch of code, as rows.h has them. DWARF 5
  * section 6.4.2; AArch64: DWARF for the Arm 64-bit Architecture, section 4.8. Only CFA, return address and the
  * registers that a CFA is made of are followed. Internal to image/unwind/. */
-#ifndef CS_IMAGE_UNWIND_CFI_ROWS_H
-#define CS_IMAGE_UNWIND_CFI_ROWS_H
+#pragma once
 
 #include "image/file/eh_frame.h"
 #include "image/unwind/rows.h"
@@ -35,5 +34,3 @@ struct cfi_runner {
 /* Calls `row` in ascending order of address, the first at the description's start: from there on `rule` holds. */
 void cs_cfi_rows(struct cfi_runner *runner, const struct cfi_description *description,
                  void (*row)(uint64_t address, const struct cs_unwind_rule *rule, void *arg), void *arg);
-
-#endif

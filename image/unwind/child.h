@@ -4,8 +4,7 @@
  * Its owner may wait, and how long is the owner's to bound. cs_apart_wait waits, cs_apart_end stops it. One owner.
  *
  * What it makes is a stranger's word: cs_unwind_child_done looks whether the table is whole. */
-#ifndef CS_IMAGE_UNWIND_CHILD_H
-#define CS_IMAGE_UNWIND_CHILD_H
+#pragma once
 
 #include "image/file/apart.h"
 #include "image/unwind/unwind.h"
@@ -20,5 +19,3 @@ int cs_unwind_child_done(struct cs_apart *child, bool keep, struct cs_unwind **u
 int cs_unwind_child_file(const void *bytes, size_t n);
 /* All at once: of an image in memory, as a process's vDSO: waits, but not longer than `ns`; NULL: there is none. */
 struct cs_unwind *cs_unwind_child_of_memory(const void *bytes, size_t n, uint64_t ns);
-
-#endif

@@ -4,13 +4,10 @@
  * start files and assembly have such code. A function that no direct call reaches is assumed to begin behind the end of
  * another one. What ends in a halt, or clears a frame pointer that it hasn't saved, is outermost (x86-64 psABI 3.4.1).
  * Internal to image/unwind/. */
-#ifndef CS_IMAGE_UNWIND_CODE_H
-#define CS_IMAGE_UNWIND_CODE_H
+#pragma once
 
 #include "image/unwind/build.h"
 
 /* Fills the table up to `from + n` by the `n` bytes of code at `from`, which is where it ends now. Time and memory are linear in
  * n; where memory is short nothing is known. */
 void unwind_code_fill(struct unwind_build *build, const uint8_t *bytes, size_t n, uint64_t from);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is known about code without descriptions. It may be stubs of a linker that doesn't describe them, a signal's
  * return code, the program's entry, or Go's functions. Internal to image/unwind/. */
-#ifndef CS_IMAGE_UNWIND_GAPS_H
-#define CS_IMAGE_UNWIND_GAPS_H
+#pragma once
 
 #include "image/file/elf.h"
 #include "image/unwind/go.h"
@@ -28,5 +27,3 @@ struct unwind_gaps {
 void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file);
 /* Fills the table from where it ends up to `to`. */
 void unwind_gaps_fill(const struct unwind_gaps *gaps, struct unwind_build *build, uint64_t to);
-
-#endif

@@ -51,8 +51,7 @@
  *
  * Only rows of the step's own table are trusted by their maker. All else is the program's and hostile. A reader bounds
  * depth and checks first[] and rule against the sizes it loaded. */
-#ifndef CS_IMAGE_UNWIND_ROWS_H
-#define CS_IMAGE_UNWIND_ROWS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -135,5 +134,3 @@ struct cs_unwind_rule {
 #define CS_UNWIND_ARM_SIGNAL_LR (CS_UNWIND_ARM_SIGNAL_X0 + 30 * 8)
 #define CS_UNWIND_ARM_SIGNAL_SP (CS_UNWIND_ARM_SIGNAL_X0 + 31 * 8)
 #define CS_UNWIND_ARM_SIGNAL_PC (CS_UNWIND_ARM_SIGNAL_X0 + 32 * 8)
-
-#endif

@@ -8,8 +8,7 @@
  *     size_t n;
  *     enum cs_unwind_end end = cs_unwind_chain(&frame, &space, pcs, 127, &n); // pcs[0] is frame.pc, then return addresses
  */
-#ifndef CS_IMAGE_UNWIND_STEP_H
-#define CS_IMAGE_UNWIND_STEP_H
+#pragma once
 
 #include "image/unwind/rows.h"
 
@@ -43,5 +42,3 @@ enum cs_unwind_end cs_unwind_step(struct cs_unwind_frame *frame, const struct cs
                                   const struct cs_unwind_space *space);
 enum cs_unwind_end cs_unwind_chain(struct cs_unwind_frame *frame, const struct cs_unwind_space *space,
                                    uint64_t *pcs, size_t room, size_t *n);
-
-#endif

@@ -2,8 +2,7 @@
 /* Code that is many copies of a short template. Runtimes make it so that each function of theirs has an address of its
  * own (CPython's perf support). It has no unwind tables, and often no frame pointer, but all return addresses in it
  * have the same distance to the frame's beginning. Pure. */
-#ifndef CS_IMAGE_UNWIND_TEMPLATE_H
-#define CS_IMAGE_UNWIND_TEMPLATE_H
+#pragma once
 
 #include "image/unwind/rows.h"
 
@@ -18,5 +17,3 @@ unsigned cs_template_cfa(const uint8_t *bytes, size_t n);
 
 /* A table with that rule for every address from 0 on, malloc'ed; NULL: no memory. */
 struct cs_unwind_header *cs_template_table(unsigned cfa, size_t *n);
-
-#endif

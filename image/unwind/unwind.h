@@ -24,8 +24,7 @@
  *     const struct cs_unwind_header *table = cs_unwind_table(unwind, &n); // n bytes to copy as they are
  *     cs_unwind_close(unwind);
  */
-#ifndef CS_IMAGE_UNWIND_UNWIND_H
-#define CS_IMAGE_UNWIND_UNWIND_H
+#pragma once
 
 #include "image/unwind/rows.h"
 #include "store/base/error.h"
@@ -51,5 +50,3 @@ const struct cs_unwind_row *cs_unwind_rows(const struct cs_unwind_header *table)
 const struct cs_unwind_rule *cs_unwind_rules(const struct cs_unwind_header *table);
 /* The rule at an ELF virtual address; never NULL. */
 const struct cs_unwind_rule *cs_unwind_rule_at(const struct cs_unwind_header *table, uint64_t vaddr);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values of a tag that a log names as it names another one. They are points of one method or loop, or numbers that
  * threads chose for themselves. What a program gives one name is one region. One owner; pure once opened. */
-#ifndef CS_OBSERVER_LOG_ALIASES_H
-#define CS_OBSERVER_LOG_ALIASES_H
+#pragma once
 
 #include "observer/log/log.h"
 #include "observer/sample/tags.h"
@@ -25,5 +24,3 @@ int cs_observe_aliases_join(struct cs_tags *tags, unsigned tag, cs_observe_value
 void cs_observe_aliases_fini(struct cs_observe_aliases *a);
 /* What the value stands for: itself, mostly. `arg` is a struct cs_observe_aliases: for cs_tags_rename. */
 uint64_t cs_observe_aliases_region(void *arg, uint64_t value);
-
-#endif

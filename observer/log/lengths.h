@@ -20,8 +20,7 @@
  * between them, and counts so. One that an absence hides doesn't count: its begin wasn't seen. Other values may have
  * been away and back after an absence, and count as far as they were seen. A thread that doesn't run keeps its value:
  * lengths are wall-clock time. Two passes over the file; memory for the histograms and the bounds only. One owner. */
-#ifndef CS_OBSERVER_LOG_LENGTHS_H
-#define CS_OBSERVER_LOG_LENGTHS_H
+#pragma once
 
 #include "observer/log/log.h"
 
@@ -69,5 +68,3 @@ void cs_observe_lengths_close(struct cs_observe_lengths *l);
 double cs_observe_length_quantile(const struct cs_observe_length_row *row, double q);
 /* Share of the stretches that are shorter than `cycles`, 0 to 1. */
 double cs_observe_length_below(const struct cs_observe_length_row *row, double cycles);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Writer: the loop's thread adds; nothing is allocated after cs_observe_log_create. Reader: one owner. A log whose
  * end is missing (crash, full disk) is readable up to its last whole chunk, and the reader says so. */
-#ifndef CS_OBSERVER_LOG_LOG_H
-#define CS_OBSERVER_LOG_LOG_H
+#pragma once
 
 #include "observer/sample/sample.h"
 #include "store/base/error.h"
@@ -136,5 +135,3 @@ const char *cs_observe_log_reader_name_of(const struct cs_observe_log_reader *r,
 int cs_observe_log_values(const char *path, unsigned tags,
                           int (*visit)(void *arg, unsigned tag, uint64_t value), void *arg,
                           struct cs_error *err);
-
-#endif

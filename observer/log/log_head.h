@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The head of a log as it is in a file (LOG.md). Of version 1 it ends before `further`. */
-#ifndef CS_OBSERVER_LOG_LOG_HEAD_H
-#define CS_OBSERVER_LOG_LOG_HEAD_H
+#pragma once
 
 #include "observer/log/log.h"
 
@@ -12,5 +11,3 @@ struct cs_observe_log_file_head {
     char further[CS_TAGS_MAX - CS_OBSERVE_LOG_TAGS_1][CS_OBSERVE_LOG_NAME_MAX];
 };
 #define CS_OBSERVE_LOG_HEAD_1 offsetof(struct cs_observe_log_file_head, further)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a tag holds numbers that only grow on each thread, as those of requests do. 0 is no number. Pure. */
-#ifndef CS_OBSERVER_LOG_NUMBERING_H
-#define CS_OBSERVER_LOG_NUMBERING_H
+#pragma once
 
 #include "observer/sample/sample.h"
 
@@ -23,5 +22,3 @@ struct cs_observe_numbering { /* all zero: nothing was seen */
 
 void cs_observe_numbering_see(struct cs_observe_numbering *n, const struct cs_sample *sample, unsigned tag);
 bool cs_observe_numbering_holds(const struct cs_observe_numbering *n);
-
-#endif

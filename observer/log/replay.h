@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A log played back through the same judgement and the same sums as in the loop. Every n-th sample alone
  * gives what an observer with an n times longer period would have seen (shim-2015 figure 1). */
-#ifndef CS_OBSERVER_LOG_REPLAY_H
-#define CS_OBSERVER_LOG_REPLAY_H
+#pragma once
 
 #include "observer/log/log.h"
 #include "observer/sample/rule.h"
@@ -30,5 +29,3 @@ struct cs_observe_replay_options {
 };
 int cs_observe_replay(const char *path, const struct cs_observe_replay_options *options,
                       struct cs_sink **sink, struct cs_observe_log_reader **reader, struct cs_error *err);
-
-#endif

@@ -26,8 +26,7 @@
  *                                                                             second × runs
  *
  * store/FORMAT.md "What the observer leaves" says the same for other readers. */
-#ifndef CS_OBSERVER_LOG_SAVE_H
-#define CS_OBSERVER_LOG_SAVE_H
+#pragma once
 
 #include "observer/sample/sink.h"
 #include "store/base/array.h"
@@ -68,5 +67,3 @@ struct cs_observe_saved {
 int cs_observe_load(struct cs_store *store, const char *program, struct cs_observe_saved *kept,
                     struct cs_error *err);
 void cs_observe_saved_fini(struct cs_observe_saved *kept);
-
-#endif

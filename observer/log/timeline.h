@@ -14,8 +14,7 @@
  * bucket of its middle, if filtering kept it. Two passes over the file; memory for the buckets only. One
  * owner. Code addresses that the log names alike (points of one method or loop) are one value, the least of
  * them. */
-#ifndef CS_OBSERVER_LOG_TIMELINE_H
-#define CS_OBSERVER_LOG_TIMELINE_H
+#pragma once
 
 #include "observer/log/log.h"
 #include "observer/sample/ratio.h"
@@ -75,5 +74,3 @@ static inline double cs_observe_timeline_ms(const struct cs_observe_timeline *t,
 {
     return (t->from_cycles + b * t->bucket_cycles) * 1e3 / t->cycles_per_second;
 }
-
-#endif

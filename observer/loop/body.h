@@ -2,8 +2,7 @@
 /* Body of all loop variants. Only variants.h includes it, and expands it with constant shapes. Budget a
  * sample in TSC cycles, Zen 3: one rdtscp (about 40) at each end and before each counter, the loads, 12 for
  * aggregation. */
-#ifndef CS_OBSERVER_LOOP_BODY_H
-#define CS_OBSERVER_LOOP_BODY_H
+#pragma once
 
 #include "observer/log/log.h"
 #include "observer/loop/follow.h"
@@ -146,5 +145,3 @@ CS_INLINE void cs_loop_body(struct cs_loop *l, unsigned n_tags, unsigned n_softw
     }
     /* The last interval is never added: it holds the end of the run. */
 }
-
-#endif

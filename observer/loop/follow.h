@@ -5,8 +5,7 @@
  *
  * Owned by the loop's thread while that runs. No system call, no allocation. Cost of a switch: a cache probe;
  * on a thread's first switch a scan of the owner words. */
-#ifndef CS_OBSERVER_LOOP_FOLLOW_H
-#define CS_OBSERVER_LOOP_FOLLOW_H
+#pragma once
 
 #include "observer/sample/sample.h"
 #include "observer/source/os_line.h"
@@ -46,5 +45,3 @@ struct cs_follow {
 bool cs_follow_switch(struct cs_loop *l, uint64_t thread_id);
 /* From now on who runs on the CPU of this line; while the loop isn't running. */
 void cs_follow_line(struct cs_loop *l, const volatile struct cs_os_line *os);
-
-#endif

@@ -20,8 +20,7 @@
  * or not). There is no system call, no allocation, and no call but to find the row of a tag that changed. A
  * throttled variant sleeps. A logging variant flushes between two samples, and the flush is recorded as a gap. The
  * thread that runs the loop owns the struct; others only set `stop`. */
-#ifndef CS_OBSERVER_LOOP_LOOP_H
-#define CS_OBSERVER_LOOP_LOOP_H
+#pragma once
 
 #include "observer/sample/sample.h"
 #include "observer/sample/sink.h"
@@ -66,5 +65,3 @@ cs_loop_run *cs_loop_variant(const struct cs_shape *shape);
 cs_loop_run cs_loop_tag_only;
 /* Counters by read() (events.h), or more tags than a variant has: any shape, taken from the struct. */
 cs_loop_run cs_loop_read;
-
-#endif

@@ -3,8 +3,7 @@
  * pauses, because a sleeper wakes late by tens of microseconds. With jitter each period is drawn from
  * [period, period + jitter]. One in 32 is short, at most a quarter of that. The sink measures the achieved distribution
  * in any case. */
-#ifndef CS_OBSERVER_LOOP_THROTTLE_H
-#define CS_OBSERVER_LOOP_THROTTLE_H
+#pragma once
 
 #include "observer/loop/loop.h"
 
@@ -25,5 +24,3 @@ static inline uint64_t cs_jitter(uint64_t *random, uint64_t jitter_cycles)
 
 /* Returns when the sample after the one that started at `from` is due, or when asked to stop. */
 void cs_throttle(struct cs_loop *l, uint64_t from);
-
-#endif

@@ -2,8 +2,7 @@
 /* Does a tag's rate hold other tags' events? An interval whose ends have the same tag may hold a visit to other tags that
  * nobody saw. Their number follows from how often two neighbours differ: two states, the tag and the rest, each left at
  * random. Pure. */
-#ifndef CS_OBSERVER_SAMPLE_MIXED_H
-#define CS_OBSERVER_SAMPLE_MIXED_H
+#pragma once
 
 #include "observer/sample/sink.h"
 
@@ -20,5 +19,3 @@ struct cs_rates_mixed {
 /* `samples`: those in which the target ran. */
 struct cs_rates_mixed cs_rates_mixed(const struct cs_sink *sink, const struct cs_tag_row *row,
                                      uint64_t samples);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A ratio's value in an interval is the quotient of two counters' events there. Over many intervals it is the quotient
  * of the sums, which is the mean weighted by what it is per (cycles, for IPC). */
-#ifndef CS_OBSERVER_SAMPLE_RATIO_H
-#define CS_OBSERVER_SAMPLE_RATIO_H
+#pragma once
 
 #include "observer/sample/sample.h"
 #include "store/base/error.h"
@@ -26,5 +25,3 @@ double cs_ratio_scale(const struct cs_ratio *ratio, const char *const *counters)
 /* Those of a run: IPC wherever its counters are, then those asked for. -ENOENT or -E2BIG with a sentence. */
 int cs_ratios_choose(const char *const *asked, unsigned n_asked, const char *const *counters, unsigned n,
                      struct cs_ratio ratios[CS_RATIOS_MAX], unsigned *n_ratios, struct cs_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which filtering fits what is read (dte/dte.h tells why). */
-#ifndef CS_OBSERVER_SAMPLE_RULE_H
-#define CS_OBSERVER_SAMPLE_RULE_H
+#pragma once
 
 #include "dte/dte.h"
 
@@ -15,5 +14,3 @@ static inline void cs_observe_memory_rule(struct cs_dte_rule *rule, double cycle
     rule->band_q32 = CS_DTE_NO_BAND;
     rule->slow_cycles = slow > 3 * usual_cycles ? slow : 3 * usual_cycles;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *   rule           which filtering fits what is read
  *
  * One sample as the loop takes it, and the shape of all samples of one run. Plain values. */
-#ifndef CS_OBSERVER_SAMPLE_SAMPLE_H
-#define CS_OBSERVER_SAMPLE_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct cs_shape {
     bool throttled;
     enum cs_sink_kind sink;
 };
-
-#endif

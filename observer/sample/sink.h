@@ -11,8 +11,7 @@
  * to the tag read with the sample that starts the interval.
  *
  * One writer. Nothing is allocated after cs_sink_open. shim-2015 sections 3, 4.1, 6.3. */
-#ifndef CS_OBSERVER_SAMPLE_SINK_H
-#define CS_OBSERVER_SAMPLE_SINK_H
+#pragma once
 
 #include "dte/bins.h"
 #include "dte/dte.h"
@@ -301,5 +300,3 @@ CS_INLINE enum cs_dte_verdict cs_sink_add(struct cs_sink *s, unsigned n_tags, un
 {
     return cs_sink_add_by(s, &s->rule, n_tags, n_software, n_hardware, follow, from, to);
 }
-
-#endif

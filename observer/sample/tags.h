@@ -7,8 +7,7 @@
  * 2005) with the least of a few rows in place of the least of all. A value of much time has a row, however late it comes,
  * and lacks at most `before` of it. One writer; readers wait until it has ended. Cost: a value equal to the last one needs no search; else a multiplication and, mostly, one probe.
  */
-#ifndef CS_OBSERVER_SAMPLE_TAGS_H
-#define CS_OBSERVER_SAMPLE_TAGS_H
+#pragma once
 
 #include "dte/bins.h"
 #include "dte/moments.h"
@@ -119,5 +118,3 @@ static inline struct cs_dte_moments cs_tag_ratio(const struct cs_tag_row *row, c
     double mean = per > 0 ? of / per : 0, m2 = row->squares[s] - mean * of;
     return (struct cs_dte_moments){per, mean, m2 > 0 ? m2 : 0};
 }
-
-#endif

@@ -19,8 +19,7 @@
  *                                      threads of a core; 0: there are none.
  *   bool cs_pmc_any_thread(why)        Whether this processor can do so; else *why is a clause that says why.
  *   void cs_pause(void)                What a waiting loop does each turn: a hint, no order. */
-#ifndef CS_OBSERVER_SOURCE_ARCH_H
-#define CS_OBSERVER_SOURCE_ARCH_H
+#pragma once
 
 #if defined(__x86_64__)
 #include "observer/source/arch_x86_64.h"
@@ -30,6 +29,4 @@
 #include "observer/source/arch_riscv64.h"
 #else
 #error "cyclescope runs on x86-64, AArch64 and RISC-V (rv64gc)"
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * GHz), so an interval is known to that resolution only. A task-bound event with config1 bit 1 exposes
  * counters that are read without a trap (kernel: Documentation/arch/arm64/perf.rst, "Perf Userspace PMU
  * Hardware Counter Access"). */
-#ifndef CS_OBSERVER_SOURCE_ARCH_AARCH64_H
-#define CS_OBSERVER_SOURCE_ARCH_AARCH64_H
+#pragma once
 
 #include "observer/source/arch_registers.h"
 
@@ -56,5 +55,3 @@ static inline void cs_pause(void)
 {
     __asm__ volatile("yield");
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What arch.h promises and architectures have alike whose clock and counters are registers, each with a name of its
  * own. Only their arch_NAME.h includes this file. */
-#ifndef CS_OBSERVER_SOURCE_ARCH_REGISTERS_H
-#define CS_OBSERVER_SOURCE_ARCH_REGISTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline bool cs_pmc_any_thread(const char **why)
     *why = "events of both hardware threads (AnyThread) exist on Intel processors only";
     return false;
 }
-
-#endif

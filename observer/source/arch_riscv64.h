@@ -5,8 +5,7 @@
  * to that resolution only. For fences a read of a CSR is a device's input ("i"; Unprivileged ISA, "CSR Access
  * Ordering"). Counters are readable while a mapped event of this thread has them (kernel.perf_user_access,
  * drivers/perf/riscv_pmu.c). */
-#ifndef CS_OBSERVER_SOURCE_ARCH_RISCV64_H
-#define CS_OBSERVER_SOURCE_ARCH_RISCV64_H
+#pragma once
 
 #include "observer/source/arch_registers.h"
 
@@ -52,5 +51,3 @@ static inline void cs_pause(void)
 {
     __asm__ volatile(".4byte 0x0100000f");
 }
-
-#endif

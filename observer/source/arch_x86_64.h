@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86-64: the time-stamp counter, rdpmc, pause. Only arch.h includes this file. */
-#ifndef CS_OBSERVER_SOURCE_ARCH_X86_64_H
-#define CS_OBSERVER_SOURCE_ARCH_X86_64_H
+#pragma once
 
 #include <cpuid.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ static inline void cs_pause(void)
 {
     __builtin_ia32_pause();
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of a whole core (AnyThread): what an observer on the sibling thread reads, and what part of it is the
  * target's. Pure. */
-#ifndef CS_OBSERVER_SOURCE_CORE_EVENTS_H
-#define CS_OBSERVER_SOURCE_CORE_EVENTS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ bool cs_core_event(struct perf_event_attr *attr);
 /* Of such an event: whether it is a sum over the threads, so that the core's count less the observer's is the target's.
  * Cycles aren't: a cycle in which both threads run is one cycle of the core. Nor are counts with a threshold (CMASK). */
 bool cs_core_event_is_sum(const struct perf_event_attr *attr);
-
-#endif

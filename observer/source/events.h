@@ -33,8 +33,7 @@
  * to share the hardware with others is unread, never scaled.
  *
  * Opened and closed by the coordinator, but cs_events_open_own, which the loop's own thread calls. */
-#ifndef CS_OBSERVER_SOURCE_EVENTS_H
-#define CS_OBSERVER_SOURCE_EVENTS_H
+#pragma once
 
 #include "observer/sample/sample.h"
 #include "observer/source/rdpmc.h"
@@ -83,5 +82,3 @@ bool cs_events_never_counted(const struct cs_events *e);
 bool cs_events_read(struct cs_events *e, uint64_t counters[CS_COUNTERS_MAX]);
 /* The observer's own part of an event of the core, so far, read by its thread. False where none was taken off. */
 bool cs_events_own(const struct cs_events *e, unsigned event, uint64_t *events);
-
-#endif

@@ -2,8 +2,7 @@
 /* The os source: loads os.bpf.c for one CPU, or each, and gives its line. Needs CAP_BPF and CAP_PERFMON (or root) and a
  * kernel with BTF. Where that isn't so, one sentence says it, and the observer goes on with one thread's
  * line. */
-#ifndef CS_OBSERVER_SOURCE_OS_H
-#define CS_OBSERVER_SOURCE_OS_H
+#pragma once
 
 #include "observer/source/os_line.h"
 #include "store/base/error.h"
@@ -23,5 +22,3 @@ void cs_os_watch(struct cs_os *os, unsigned pid);
 
 /* Name of a system call by number ("read"). NULL: unknown. The table is x86-64's: elsewhere always NULL. */
 const char *cs_os_syscall_name(unsigned number);
-
-#endif

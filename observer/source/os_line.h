@@ -6,8 +6,7 @@
  *
  * Written in this order: syscall, thread, process, thread_id. A reader that finds `thread_id` unchanged around its
  * readings has read of one stretch of one thread. */
-#ifndef CS_OBSERVER_SOURCE_OS_LINE_H
-#define CS_OBSERVER_SOURCE_OS_LINE_H
+#pragma once
 
 #define CS_OS_CPUS_MAX 1024 /* of higher ones one alone can be asked for */
 #define CS_OS_EVERY_CPU (~0u)
@@ -23,5 +22,3 @@ struct cs_os_line {
     unsigned long long ran_ns;   /* that `watched` had the CPU until then */
     unsigned long long apart[9];
 } __attribute__((aligned(128)));
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Right only on the CPU and in the thread that the event counts. The page's seqlock is written by this CPU's
  * kernel, so compiler barriers are enough. Cost: 30 to 40 cycles, nearly all of it the instruction. */
-#ifndef CS_OBSERVER_SOURCE_RDPMC_H
-#define CS_OBSERVER_SOURCE_RDPMC_H
+#pragma once
 
 #include "observer/source/arch.h" /* cs_rdpmc */
 
@@ -58,5 +57,3 @@ static inline uint64_t cs_pmc_read(const struct cs_pmc *pmc, bool *complete)
     }
     return events;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* May this event's counter be read from user space, by rdpmc.h? */
-#ifndef CS_OBSERVER_SOURCE_READABLE_H
-#define CS_OBSERVER_SOURCE_READABLE_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@
  * reading also while kernel.perf_user_access is 0, and the instruction then kills the process (met on
  * Linux 6.1). */
 bool cs_pmc_readable(const struct perf_event_mmap_page *page);
-
-#endif

@@ -5,8 +5,7 @@
  * trace the process.
  *
  * One owner; cs_variables_read belongs to the loop's thread. */
-#ifndef CS_OBSERVER_SOURCE_VARIABLES_H
-#define CS_OBSERVER_SOURCE_VARIABLES_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -31,5 +30,3 @@ int cs_variables_open(struct cs_variables *v, pid_t pid, struct cs_error *err);
 void cs_variables_close(struct cs_variables *v);
 /* Into words; false: one could not be read (the process has ended, or its memory is gone). */
 bool cs_variables_read(struct cs_variables *v);
-
-#endif

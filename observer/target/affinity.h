@@ -6,8 +6,7 @@
  * inherited the one CPU from a thread that we moved. It gets what the process's first thread had before.
  *
  * One owner; not thread-safe. */
-#ifndef CS_OBSERVER_TARGET_AFFINITY_H
-#define CS_OBSERVER_TARGET_AFFINITY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ int cs_observe_affinity_move(struct cs_observe_affinity *affinity);
 unsigned cs_observe_affinity_moved(const struct cs_observe_affinity *affinity); /* so many in all */
 /* Puts all back; also ends the guardian. NULL is fine. */
 void cs_observe_affinity_close(struct cs_observe_affinity *affinity);
-
-#endif

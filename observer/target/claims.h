@@ -3,8 +3,7 @@
  * pair. A claim is an abstract socket's name that holds as long as the process has it open. Nothing is left
  * behind, whatever becomes of the process. It keeps nobody out; who finds no free pair shares one and says
  * so. Claims are seen within a network namespace. */
-#ifndef CS_OBSERVER_TARGET_CLAIMS_H
-#define CS_OBSERVER_TARGET_CLAIMS_H
+#pragma once
 
 #include "observer/target/placement.h"
 
@@ -17,5 +16,3 @@ void cs_claims_taken(unsigned cpus, struct cs_cpu_set *taken);
 /* Claims both CPUs; false when somebody else has one (then none is claimed). */
 bool cs_claims_open(const struct cs_placement *p, struct cs_claims *claims);
 void cs_claims_close(struct cs_claims *claims);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why a process waited for its CPU, and which others were idle. Its children ran there, its cgroup had no quota left, or
  * its affinity excludes that CPU. */
-#ifndef CS_OBSERVER_TARGET_COMPANY_H
-#define CS_OBSERVER_TARGET_COMPANY_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ struct cs_observe_company {
 
 /* What can be read; all else is 0. */
 void cs_observe_company(pid_t pid, struct cs_observe_company *out);
-
-#endif

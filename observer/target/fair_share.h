@@ -6,8 +6,7 @@
  * program of its own group, though it runs on another CPU. It takes half of it at equal priority, nearly all at
  * nice -20. Shares seen: 49 % of a CPU next to a competitor, 1.5 % when observed from the same session at nice
  * -20. From a group of its own it takes none (bench/run observer-fair). */
-#ifndef CS_OBSERVER_TARGET_FAIR_SHARE_H
-#define CS_OBSERVER_TARGET_FAIR_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct cs_observe_cpu_wait {
     unsigned threads;
 };
 int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * hwloc knows the machine; HWLOC_SYNTHETIC and HWLOC_XMLFILE in the environment replace it (tests do), as
  * does the `synthetic` argument. CPUs outside the process's cgroup are known and refused, not invisible. */
-#ifndef CS_OBSERVER_TARGET_PLACEMENT_H
-#define CS_OBSERVER_TARGET_PLACEMENT_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -34,5 +33,3 @@ struct cs_cpu_set {
 };
 int cs_placement_choose(const struct cs_topology *t, int target, int observer, bool smt,
                         const struct cs_cpu_set *taken, struct cs_placement *out, struct cs_error *err);
-
-#endif

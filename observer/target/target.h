@@ -11,8 +11,7 @@
  *
  * The observed program: started on its CPU, or attached to and moved there; every thread is put back where it
  * was when we leave. One owner; not thread-safe. */
-#ifndef CS_OBSERVER_TARGET_TARGET_H
-#define CS_OBSERVER_TARGET_TARGET_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -47,5 +46,3 @@ unsigned cs_observe_target_moved(const struct cs_observe_target *t);
 /* Pins threads that appeared since (an attached program's new threads inherit, those of a thread that was
  * being born while we attached may not). */
 void cs_observe_target_repin(struct cs_observe_target *t);
-
-#endif

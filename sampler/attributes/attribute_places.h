@@ -2,8 +2,7 @@
 /* Which processes the handler reads attributes of. A process that begins, or whose samples are met, is looked at soon
  * and then more and more rarely. That ends when its threads have contexts and the attribute has a number there. Then
  * the handler gets the place, for as long as the process runs that program. One owner. */
-#ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_PLACES_H
-#define CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_PLACES_H
+#pragma once
 
 #include "sampler/attributes/attributes.h"
 
@@ -24,5 +23,3 @@ uint64_t cs_attribute_places_due(const struct cs_attribute_places *places);
 void cs_attribute_places_look(struct cs_attribute_places *places, uint64_t now_ns);
 /* How many were told to the handler up to now. */
 unsigned cs_attribute_places_told(const struct cs_attribute_places *places);
-
-#endif

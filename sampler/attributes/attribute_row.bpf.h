@@ -4,8 +4,7 @@
  *
  * Everything read is hostile. The record is read to at most 640 bytes and walked in at most 306 steps, and its lengths
  * are checked against what was read. Reads that fail mean: no attribute. */
-#ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_ROW_BPF_H
-#define CS_SAMPLER_ATTRIBUTES_ATTRIBUTE_ROW_BPF_H
+#pragma once
 
 #include "sampler/attributes/attributes.h"
 
@@ -181,6 +180,4 @@ __noinline __u32 attribute_row(__u32 pid, __u32 generation, __u32 cpu, __u32 hal
     }
     return cs_attribute_row(half, cpu, slot);
 }
-#endif
-
 #endif

@@ -16,8 +16,7 @@
  * it. A process that makes two of its values hash alike has mislabelled itself.
  *
  * For x86-64 and glibc: a thread's blocks are found by its pointer and the vector next to it. */
-#ifndef CS_SAMPLER_ATTRIBUTES_ATTRIBUTES_H
-#define CS_SAMPLER_ATTRIBUTES_ATTRIBUTES_H
+#pragma once
 
 #include <linux/types.h>
 #include <stddef.h>
@@ -76,6 +75,4 @@ static inline const struct cs_attribute_value *cs_attribute_of_row(const struct 
                ? &k->values[((size_t)cpu * 2 + (row >> 30 & 1)) * k->n_values + slot]
                : 0;
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process's OpenTelemetry context (OTEP 4719), as far as thread contexts need it: whether its threads have some, and
  * which number an attribute has. Read from outside; whatever it holds, it costs at most 128 KB and a few reads. */
-#ifndef CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
-#define CS_SAMPLER_ATTRIBUTES_PROCESS_CONTEXT_H
+#pragma once
 
 #include "image/process_memory.h"
 
@@ -19,5 +18,3 @@ uint64_t cs_process_context_at(const char *proc, pid_t pid);
 /* 0; -EAGAIN: it is being written; -EINVAL: it isn't one. `name`: of the attribute. */
 int cs_process_context_read(const struct cs_process_memory *memory, uint64_t at, const char *name,
                             struct cs_process_context *out);
-
-#endif

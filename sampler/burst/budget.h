@@ -6,8 +6,7 @@
  * that bursts cost empties it: stops, CPU time of the runners, their starts, attempts without result. While it is in
  * debt there is no burst, and a runner is started when its start is saved up. So a debt is never more than an
  * attempt costs. */
-#ifndef CS_SAMPLER_BURST_BUDGET_H
-#define CS_SAMPLER_BURST_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ void cs_burst_budget_started(struct cs_burst_budget *budget, double us);
  * stands holds up all that waits for it, `busy_cpus` at most; both don't add up, as one's CPU is free while it
  * stands. */
 double cs_burst_budget_cost(double stopped_us, double cpu_us, double busy_cpus);
-
-#endif

@@ -43,8 +43,7 @@
  *
  * Threading: cs_burst_merge and cs_burst_statistics may be called from one thread in addition to the
  * session's own. The given sampler must outlive cs_burst_close. Nothing here prints. */
-#ifndef CS_SAMPLER_BURST_BURST_H
-#define CS_SAMPLER_BURST_BURST_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 #include "sampler/sampler.h"
@@ -90,5 +89,3 @@ void cs_burst_stop(struct cs_burst *burst);
 int cs_burst_merge(struct cs_burst *burst, struct cs_store *store, struct cs_error *err);
 void cs_burst_statistics(struct cs_burst *burst, struct cs_burst_statistics *out);
 void cs_burst_close(struct cs_burst *burst);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long the next burst of a process should be, by how long the last ones stopped its threads. Pure. */
-#ifndef CS_SAMPLER_BURST_BURST_LENGTH_H
-#define CS_SAMPLER_BURST_BURST_LENGTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct cs_burst_length {             /* {0} before the first burst */
 uint32_t cs_burst_length_next(const struct cs_burst_length *its, const struct cs_burst_length *all);
 /* A plain burst of so many instructions that stopped its thread for so long. */
 void cs_burst_length_learn(struct cs_burst_length *length, double stopped_us, double instructions);
-
-#endif

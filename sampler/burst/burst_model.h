@@ -2,8 +2,7 @@
 /* Every constant of how often and for how long bursts stop threads: what it is, its unit, which `bench/run`
  * shows it. One without a source was chosen by how the first programs behaved, and nobody wrote down what
  * other values would do. To try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE. */
-#ifndef CS_SAMPLER_BURST_BURST_MODEL_H
-#define CS_SAMPLER_BURST_BURST_MODEL_H
+#pragma once
 
 /* ---- a burst (session.c, burst_length.c) ---- */
 /* Its length, at most, unless the caller says one; unit: instructions; shows: burst-rate */
@@ -176,6 +175,4 @@
 /* For how long one that can't be followed isn't tried again; unit: ns; shows: burst-rate */
 #ifndef CS_MODEL_DENIED_NS
 #define CS_MODEL_DENIED_NS 60000000000ULL
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  *
  * Runners are bounded in number and in bytes. The one that was followed longest ago gives way. A process that
  * ends takes its runner with it. */
-#ifndef CS_SAMPLER_BURST_FOLLOWED_H
-#define CS_SAMPLER_BURST_FOLLOWED_H
+#pragma once
 
 #include "sampler/burst/burst_length.h"
 #include "sampler/burst/runner_process.h"
@@ -54,5 +53,3 @@ void cs_burst_unfollow(struct cs_burst_processes *processes,
 /* CPU time that all runners took since the last call, us, those that have ended included. */
 double cs_burst_processes_cpu_us(struct cs_burst_processes *processes);
 void cs_burst_processes_close(struct cs_burst_processes *processes);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Threading: a thread of its own reads and follows; cs_paths_merge and cs_paths_statistics may be called from
  * one other. The sampler given must outlive cs_paths_close. Nothing here prints. */
-#ifndef CS_SAMPLER_BURST_PATHS_H
-#define CS_SAMPLER_BURST_PATHS_H
+#pragma once
 
 #include "sampler/sampler.h"
 
@@ -78,5 +77,3 @@ void cs_paths_stop(struct cs_paths *paths);
 int cs_paths_merge(struct cs_paths *paths, struct cs_store *store, struct cs_error *err);
 void cs_paths_statistics(struct cs_paths *paths, struct cs_paths_statistics *out);
 void cs_paths_close(struct cs_paths *paths);
-
-#endif

@@ -2,8 +2,7 @@
 /* Rows about addresses of processes, placed on images, as tables that wait for a merge: a table an image and
  * kind. Addresses are placed a page at a time, because who adds rows has some hundred of them on some ten
  * pages. Not thread-safe. */
-#ifndef CS_SAMPLER_BURST_PLACED_ROWS_H
-#define CS_SAMPLER_BURST_PLACED_ROWS_H
+#pragma once
 
 #include "sampler/sampler.h"
 #include "store/table/table.h"
@@ -46,5 +45,3 @@ int cs_placed_rows_add_edge(struct cs_placed_rows_image *from, unsigned kind, ui
 size_t cs_placed_rows_n(const struct cs_placed_rows_image *image, unsigned kind);
 /* Merges all tables into the store; those that were merged are emptied. */
 int cs_placed_rows_merge(struct cs_placed_rows *rows, struct cs_store *store, struct cs_error *err);
-
-#endif

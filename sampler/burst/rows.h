@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of bursts, placed on images, as tables that wait for a merge. Not thread-safe. */
-#ifndef CS_SAMPLER_BURST_ROWS_H
-#define CS_SAMPLER_BURST_ROWS_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 #include "sampler/sampler.h"
@@ -17,5 +16,3 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, pid_t tid,
 bool cs_burst_rows_apart(const struct cs_burst_rows *rows);
 /* Merges all tables into the store; those that were merged are emptied. */
 int cs_burst_rows_merge(struct cs_burst_rows *rows, struct cs_store *store, struct cs_error *err);
-
-#endif

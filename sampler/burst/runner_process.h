@@ -8,8 +8,7 @@
  *
  * What a runner is and why it is so: sampler/burst/runner/runner.h. x86-64 only. One thread at a time;
  * nothing here prints. */
-#ifndef CS_SAMPLER_BURST_RUNNER_PROCESS_H
-#define CS_SAMPLER_BURST_RUNNER_PROCESS_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 #include "store/base/error.h"
@@ -41,5 +40,3 @@ const char *cs_burst_cause_name(unsigned cause);
 const char *cs_burst_cause_sentence(unsigned cause);
 const char *cs_burst_skip_name(unsigned skip);
 const char *cs_burst_skip_sentence(unsigned skip);
-
-#endif

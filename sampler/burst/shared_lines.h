@@ -5,8 +5,7 @@
  *
  * Nothing is kept before a process with a second thread is met. Memory is bounded: the oldest lines give way, and a
  * thread's line that its next bursts don't touch is forgotten. Pure but for the callback; one thread. */
-#ifndef CS_SAMPLER_BURST_SHARED_LINES_H
-#define CS_SAMPLER_BURST_SHARED_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ bool cs_burst_shared_lines_wanted(const struct cs_burst_shared_lines *lines, pid
 int cs_burst_shared_lines_add(struct cs_burst_shared_lines *lines, pid_t pid, pid_t tid,
                               uint32_t instructions, struct cs_burst_access *accesses, unsigned n,
                               cs_burst_runs_beside *beside, cs_burst_conflict_found *found, void *with);
-
-#endif

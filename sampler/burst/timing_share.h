@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which of a process's bursts are timed: those cost several times as much as others, and tell of some
  * programs nothing more. Pure; by one thread. */
-#ifndef CS_SAMPLER_BURST_TIMING_SHARE_H
-#define CS_SAMPLER_BURST_TIMING_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct cs_burst_timing_share { /* {0} before the first burst */
 double cs_burst_timing_share_next(const struct cs_burst_timing_share *timing);
 /* A burst that was followed; `told`: it has an interval. */
 void cs_burst_timing_share_learn(struct cs_burst_timing_share *timing, bool timed, bool told, double cost_us);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Triggers, when and whom to follow: cpu-clock events that count time in user mode only and tell the thread. */
-#ifndef CS_SAMPLER_BURST_TRIGGERS_H
-#define CS_SAMPLER_BURST_TRIGGERS_H
+#pragma once
 
 #include "sampler/sampler.h"
 
@@ -18,5 +17,3 @@ int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, const struc
 /* Waits until there is one or `wake_fd` is readable or time is over. Returns how many came, *trigger is the latest. */
 int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,
                            struct cs_burst_trigger *trigger);
-
-#endif

@@ -6,8 +6,7 @@
  *
  *     profiler: fill command, send 'b' ──► runner: burst, fill outcome and rows, send 'd' ──► profiler: read
  */
-#ifndef CS_SAMPLER_BURST_WIRE_H
-#define CS_SAMPLER_BURST_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -189,5 +188,3 @@ struct cs_burst_shared {
     struct cs_burst_branch_row branches[CS_BURST_ROWS_MAX];
     struct cs_burst_line_row lines[CS_BURST_ROWS_MAX];
 };
-
-#endif

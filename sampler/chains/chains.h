@@ -21,8 +21,7 @@
  * session answers wants in its next drain (placing/chains.c). What was missed came with a copy of its stack, as
  * long as there was space, and is unwound there (placing/stack_copies.c). Nothing waits for anything. One owner.
  */
-#ifndef CS_SAMPLER_CHAINS_CHAINS_H
-#define CS_SAMPLER_CHAINS_CHAINS_H
+#pragma once
 
 #include "sampler/chains/mapping_lists.h"
 #include "sampler/chains/row_tables.h"
@@ -55,5 +54,3 @@ void cs_chain_counts(const struct cs_chain_kernel *kernel, struct cs_chain_count
 /* "complete", "no-rows", ...: stable, for files. And what it means. */
 const char *cs_chain_end_name(unsigned end);
 const char *cs_chain_end_sentence(unsigned end);
-
-#endif

@@ -14,8 +14,7 @@
  * Invariant: a cell in use never moves and never changes but for its count, until its reader empties the whole half.
  * Exact: a frame is another frame's cell only if parent, address and kind are equal. A tree that is full takes no new
  * cell and says so; what it has still counts. */
-#ifndef CS_SAMPLER_CHAINS_CONTEXT_TREE_H
-#define CS_SAMPLER_CHAINS_CONTEXT_TREE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -138,6 +137,4 @@ static inline __u32 cs_tree_child(CS_TREE_HALF half, __u32 lines, __u64 key, __u
     }
     return CS_TREE_NONE;
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which numbers of 0 … n - 1 are taken, in runs: first fit, neighbours merge. One owner. */
-#ifndef CS_SAMPLER_CHAINS_EXTENTS_H
-#define CS_SAMPLER_CHAINS_EXTENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void cs_extents_fini(struct cs_extents *extents);
 int64_t cs_extents_take(struct cs_extents *extents, uint32_t n, uint32_t align);
 /* 0 or -ENOMEM: then it stays taken. */
 int cs_extents_give(struct cs_extents *extents, struct cs_extent run);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Both lists are joined from the outer end. A run of the loop that has just begun has no frame yet, and it is the
  * innermost. The leaf stays what was interrupted, so that a sample's own place is the same with chains and without. */
-#ifndef CS_SAMPLER_CHAINS_INTERPRETED_BPF_H
-#define CS_SAMPLER_CHAINS_INTERPRETED_BPF_H
+#pragma once
 
 static __always_inline __u64 user_word(__u64 addr)
 {
@@ -108,5 +107,3 @@ __noinline int chain_join_interpreted(struct chain_scratch *s, __u64 self, __u32
     bpf_loop(4 * CS_CHAIN_FRAMES, join_frame, &j, 0);
     return 0;
 }
-
-#endif

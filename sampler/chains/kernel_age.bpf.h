@@ -3,8 +3,7 @@
  * verifier knows no pointer to a task but a tracepoint's. It has no functions that take pointers, no exchange in
  * memory, and no bpf_loop. There the kernel doesn't unwind, but hands on a copy of every sample's stack. Included by
  * unwind.bpf.h. */
-#ifndef CS_SAMPLER_CHAINS_KERNEL_AGE_BPF_H
-#define CS_SAMPLER_CHAINS_KERNEL_AGE_BPF_H
+#pragma once
 
 #define KERNEL_STACK 16384 /* THREAD_SIZE */
 
@@ -30,6 +29,4 @@ struct pt_regs___size {
 #define OF(pointer, field) ((pointer)->field)
 #define READ_BITS(pointer, field) BPF_CORE_READ_BITFIELD(pointer, field)
 #define USER_REGISTERS(task, type) ((type *)bpf_task_pt_regs(task))
-#endif
-
 #endif

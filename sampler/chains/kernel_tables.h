@@ -12,8 +12,7 @@
  *                        | PID       | generation | list          |     0: free
  *                        +-----------+------------+---------------+
  *   so an exec makes a word void at once, and a fork's child gets its parent's list in the kernel. */
-#ifndef CS_SAMPLER_CHAINS_KERNEL_TABLES_H
-#define CS_SAMPLER_CHAINS_KERNEL_TABLES_H
+#pragma once
 
 #include "image/interpreter/lua_offsets.h"
 #include "image/interpreter/python_offsets.h"
@@ -128,5 +127,3 @@ struct cs_chain_want {
     __u64 caller, caller_at; /* what called it, and the address where that goes on; 0: not known */
 };
 #define CS_CHAIN_CODES 8192U /* of all processes, power of two: those that were told of, by hash */
-
-#endif

@@ -4,8 +4,7 @@
  * holds. Each state has its list of calls. A run of the loop began with the call that says FRESH. Where there are more
  * such calls than runs, a coroutine was resumed, and the outermost run serves all the rest. C functions of the list
  * have native frames, and are left out here. Only interpreted.bpf.h includes it. */
-#ifndef CS_SAMPLER_CHAINS_LUA_BPF_H
-#define CS_SAMPLER_CHAINS_LUA_BPF_H
+#pragma once
 
 #define LUA_SAVED 6        /* words: %rbx, %rbp, %r12 … %r15, lowest first */
 #define LUA_STATE_BYTES 56 /* all that is asked of a state lies in them */
@@ -153,5 +152,3 @@ static __always_inline void take_lua(struct chain_scratch *s, const struct cs_ch
     bpf_loop(s->runs, lua_state, &w, 0);
     bpf_loop(2 * CS_CHAIN_FRAMES, lua_step, &w, 0);
 }
-
-#endif

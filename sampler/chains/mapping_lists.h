@@ -5,8 +5,7 @@
  *
  * Invariant: a list's cells are used again only when no word named it in two sweeps with a grace period between them. A
  * fork handler that had read it before the first has written its child's word before the second. */
-#ifndef CS_SAMPLER_CHAINS_MAPPING_LISTS_H
-#define CS_SAMPLER_CHAINS_MAPPING_LISTS_H
+#pragma once
 
 #include "sampler/chains/extents.h"
 #include "sampler/chains/kernel_tables.h"
@@ -42,5 +41,3 @@ bool cs_chain_lists_has(const struct cs_chain_lists *lists, uint32_t pid);
 void cs_chain_lists_sweep(struct cs_chain_lists *lists, bool (*lives)(void *arg, uint32_t pid), void *arg);
 /* Less than half of the room is left: sweep soon. */
 bool cs_chain_lists_are_short(const struct cs_chain_lists *lists);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* CPython's list of the running thread. Only interpreted.bpf.h includes it. */
-#ifndef CS_SAMPLER_CHAINS_PYTHON_BPF_H
-#define CS_SAMPLER_CHAINS_PYTHON_BPF_H
+#pragma once
 
 #define PYTHON_THREADS 128
 #define FRAME_BYTES 80U /* of a Python frame: all that is asked for lies in them */
@@ -73,5 +72,3 @@ static __always_inline void take_python(struct chain_scratch *s, const struct cs
     if (w.at)
         bpf_loop(2 * CS_CHAIN_OWN_FRAMES, python_frame, &w, 0);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A thread's user registers as each architecture has them. Included by unwind.bpf.h.
  * ABOVE_STACK: where the C library keeps what it knows of a thread, right above that thread's stack. */
-#ifndef CS_SAMPLER_CHAINS_REGISTERS_BPF_H
-#define CS_SAMPLER_CHAINS_REGISTERS_BPF_H
+#pragma once
 
 #ifdef __TARGET_ARCH_arm64
 struct pt_regs { /* the kernel's own, of which user space's headers have no part here */
@@ -62,6 +61,4 @@ struct pt_regs { /* the kernel's own, of which user space's headers have no part
 #define REGISTERS_BYTES sizeof(struct user_regs_struct)
 #else
 #define REGISTERS_BYTES sizeof(struct pt_regs)
-#endif
-
 #endif

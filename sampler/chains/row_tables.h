@@ -4,8 +4,7 @@
  * callbacks. One owner.
  *
  * Invariant: a table's words are used again only after a grace period in which its image was absent. */
-#ifndef CS_SAMPLER_CHAINS_ROW_TABLES_H
-#define CS_SAMPLER_CHAINS_ROW_TABLES_H
+#pragma once
 
 #include "sampler/chains/extents.h"
 #include "sampler/chains/kernel_tables.h"
@@ -53,5 +52,3 @@ void cs_chain_tables_none(struct cs_chain_tables *tables, uint32_t image);
 void cs_chain_tables_evict(struct cs_chain_tables *tables, uint32_t turns, uint32_t words);
 /* After a grace period: frees what went before. */
 void cs_chain_tables_sweep(struct cs_chain_tables *tables);
-
-#endif

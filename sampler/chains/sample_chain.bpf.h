@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sample's whole chain, in the handler. It is unwound by unwind.bpf.h and counted down the tree (context_tree.h).
  * Where the kernel doesn't know the program's code yet, it is handed on with a copy of its stack. */
-#ifndef CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
-#define CS_SAMPLER_CHAINS_SAMPLE_CHAIN_BPF_H
+#pragma once
 
 #include "sampler/chains/stack_copy.bpf.h"
 
@@ -216,5 +215,3 @@ static __always_inline int count_chain(struct bpf_perf_event_data *ctx, __u32 ev
     return 1;
 #endif
 }
-
-#endif

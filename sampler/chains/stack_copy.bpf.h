@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of chains that the kernel can't unwind yet: when that is so, and the top of the stack for later (placing/stack_copies.c). */
-#ifndef CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
-#define CS_SAMPLER_CHAINS_STACK_COPY_BPF_H
+#pragma once
 
 #include "sampler/chains/unwind.bpf.h"
 
@@ -82,5 +81,3 @@ static __always_inline __u32 copy_stack(struct cs_chain_copy *copy, __u64 sp, __
     }
     return n < CS_CHAIN_COPY_STACK ? n : CS_CHAIN_COPY_STACK;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Everything read from the stack is hostile. It is an address to look up or to read at by a helper that may fail, never
  * an index. The loops have fixed bounds: 127 frames, 13 steps to a mapping, 13 to a row. */
-#ifndef CS_SAMPLER_CHAINS_UNWIND_BPF_H
-#define CS_SAMPLER_CHAINS_UNWIND_BPF_H
+#pragma once
 
 #include "sampler/chains/kernel_age.bpf.h"
 #include "sampler/chains/kernel_tables.h"
@@ -555,5 +554,3 @@ static __always_inline void begin_chain(struct chain_scratch *s, __u32 cpu)
     s->bytes = 0;
     s->window_at = ~0ULL;
 }
-
-#endif

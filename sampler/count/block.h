@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One block's translation. Pure: bytes in, bytes out. */
-#ifndef CS_SAMPLER_COUNT_BLOCK_H
-#define CS_SAMPLER_COUNT_BLOCK_H
+#pragma once
 
 #include "sampler/count/insn.h"
 
@@ -61,5 +60,3 @@ unsigned cs_count_back_to_load(const uint8_t code[2 * CS_COUNT_AROUND]);
 /* The code for indirect branches, for the place `at`. `trap`, `syscall`: offsets of where it traps for want of a translation, and
  * of a system call for us. Its length. */
 unsigned cs_count_lookup(uint8_t code[256], unsigned *trap, unsigned *syscall);
-
-#endif

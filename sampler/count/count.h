@@ -22,8 +22,7 @@
  *   threads  the traced threads
  *   count    what stops them
  */
-#ifndef CS_SAMPLER_COUNT_COUNT_H
-#define CS_SAMPLER_COUNT_COUNT_H
+#pragma once
 
 #include "store/store.h"
 
@@ -44,5 +43,3 @@ struct cs_count_summary {
  * of the calling process, so there must be none. */
 int cs_count_command(char **argv, double seconds, struct cs_store *store, struct cs_count_summary *summary,
                      struct cs_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an instruction is to a translation. Pure; x86-64 only. */
-#ifndef CS_SAMPLER_COUNT_INSN_H
-#define CS_SAMPLER_COUNT_INSN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +30,4 @@ enum cs_count_end cs_count_end_of(const struct cs_count_decoded *d);
 bool cs_count_stops(const struct cs_count_decoded *d);
 /* Of its bytes but for those that say where something lies. */
 uint16_t cs_count_mix_of(const struct cs_count_decoded *d);
-#endif
-
 #endif

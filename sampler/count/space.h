@@ -3,8 +3,7 @@
  *
  * Other threads of the program run translations while we add some. What is written never changes what they may be
  * executing, but for four aligned bytes of a jump, old and new both being right. */
-#ifndef CS_SAMPLER_COUNT_SPACE_H
-#define CS_SAMPLER_COUNT_SPACE_H
+#pragma once
 
 #include "sampler/count/block.h"
 #include "sampler/images/images.h"
@@ -107,5 +106,3 @@ uint64_t cs_count_after_trap(struct cs_count_space *space, const struct cs_count
                              uint64_t trap, uint64_t gs, struct cs_error *err);
 /* New code was mapped there. False: translated code lay there. */
 bool cs_count_mapped(struct cs_count_space *space, uint64_t start, uint64_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts of blocks become profiles of a store. One owner. */
-#ifndef CS_SAMPLER_COUNT_TALLY_H
-#define CS_SAMPLER_COUNT_TALLY_H
+#pragma once
 
 #include "sampler/count/count.h"
 #include "sampler/count/space.h"
@@ -19,5 +18,3 @@ int cs_count_tally_add(struct cs_count_tally *tally, struct cs_count_space *spac
 /* Into the store's epoch, with copies of the files. */
 int cs_count_tally_keep(struct cs_count_tally *tally, struct cs_store *store, struct cs_error *err);
 void cs_count_tally_fini(struct cs_count_tally *tally);
-
-#endif

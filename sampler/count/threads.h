@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The traced threads. One owner. */
-#ifndef CS_SAMPLER_COUNT_THREADS_H
-#define CS_SAMPLER_COUNT_THREADS_H
+#pragma once
 
 #include "sampler/count/tally.h"
 #include "store/base/array.h"
@@ -45,5 +44,3 @@ int64_t cs_count_call_in(void *arg, uint64_t at, long number, const uint64_t arg
 bool cs_count_is_caught(const struct cs_count_thread *t, int signal);
 /* Until its next system call or signal. 0 or negative errno; that it is gone is no failure. */
 int cs_count_go_on(struct cs_count_thread *t, int signal);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The growth of its store in a day is bounded, too. Over three quarters of that bound call chains and waits are left
  * out, at the bound the session rests until the day ends. Pure: time comes in as seconds. */
-#ifndef CS_SAMPLER_DAEMON_ACCOUNT_H
-#define CS_SAMPLER_DAEMON_ACCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ uint64_t cs_memory_jit_bytes(double bytes_max);
 
 /* A session that has left something out, and is a minute old, ends: the next one has the numbers of what is gone. */
 bool cs_session_is_full(uint64_t age_ns, uint64_t images_cut, uint64_t interpreters_cut);
-
-#endif

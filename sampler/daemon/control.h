@@ -2,8 +2,7 @@
 /* The daemon's control socket: one request a connection, a line of text. The answer begins with "ok" or
  * "failed", a newline, then text to the end. Only the owner of the daemon and root are served. The socket is
  * in a directory of mode 0700, has mode 0600, and the kernel's word on the peer's user is checked. */
-#ifndef CS_SAMPLER_DAEMON_CONTROL_H
-#define CS_SAMPLER_DAEMON_CONTROL_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -37,5 +36,3 @@ void cs_daemon_control_hang_up(struct cs_daemon_control *control);
 /* The other end. 0: *well tells how it went, `text` is the answer. -ENOENT or -ECONNREFUSED: no daemon. */
 int cs_daemon_control_ask(const char *path, const char *request, char text[CS_DAEMON_CONTROL_ANSWER_MAX],
                           bool *well, struct cs_error *err);
-
-#endif

@@ -29,8 +29,7 @@
  *   SIGKILL, power cut                                at most what was sampled since the last merge
  *   the wall clock is stepped                         nothing: time is monotonic
  * Each says so in one sentence in the log. */
-#ifndef CS_SAMPLER_DAEMON_DAEMON_H
-#define CS_SAMPLER_DAEMON_DAEMON_H
+#pragma once
 
 #include "sampler/burst/paths.h"
 #include "store/base/error.h"
@@ -59,5 +58,3 @@ struct cs_daemon_start {
 /* Runs until it is told to stop (SIGTERM, SIGINT, `stop`). Requests of the socket: "status" (lines of
  * "key value"), "flush", "epoch", "stop". */
 int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *     main thread, each turn:  cs_daemon_desk_serve(desk, answer, daemon)
  *
  * May be used by daemon.c. Functions: main thread. */
-#ifndef CS_SAMPLER_DAEMON_DESK_H
-#define CS_SAMPLER_DAEMON_DESK_H
+#pragma once
 
 #include "sampler/daemon/control.h"
 
@@ -26,5 +25,3 @@ void cs_daemon_desk_serve(struct cs_daemon_desk *desk, cs_daemon_answer_fn *answ
 void cs_daemon_desk_publish(struct cs_daemon_desk *desk, cs_daemon_answer_fn *answer, void *arg);
 /* Requests that weren't served are refused. NULL: nothing happens. */
 void cs_daemon_desk_close(struct cs_daemon_desk *desk);
-
-#endif

@@ -2,8 +2,7 @@
 /* When the daemon merges, begins an epoch and cleans up. Pure: time comes in as monotonic nanoseconds, so
  * that a wall clock that is stepped changes nothing. After a failed merge the next try comes after a second,
  * then two, four, ... up to the merge interval. */
-#ifndef CS_SAMPLER_DAEMON_DUE_H
-#define CS_SAMPLER_DAEMON_DUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void cs_daemon_due_merged(struct cs_daemon_due *due, uint64_t now_ns, bool succe
 void cs_daemon_due_epoch(struct cs_daemon_due *due, uint64_t now_ns);
 /* Until something is due, at most `most_ms`. */
 int cs_daemon_due_wait_ms(const struct cs_daemon_due *due, uint64_t now_ns, int most_ms);
-
-#endif

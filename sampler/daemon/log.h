@@ -2,8 +2,7 @@
 /* The daemon's remarks, one line each with UTC time. A sentence that comes again within an hour is counted,
  * not written, so that a full disk does not fill it further. The file is opened again on request (SIGHUP)
  * and whenever it has been moved or removed (log rotation). */
-#ifndef CS_SAMPLER_DAEMON_LOG_H
-#define CS_SAMPLER_DAEMON_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void cs_daemon_log_write(struct cs_daemon_log *log, const char *sentence);
 void cs_daemon_notify(struct cs_daemon_log *log, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cs_daemon_log_close(struct cs_daemon_log *log);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The settings of the daemon: from a configuration file of "name = value" lines ("#" begins a comment), from
  * options of the same names, or from neither. Pure: text in, numbers out. */
-#ifndef CS_SAMPLER_DAEMON_SETTINGS_H
-#define CS_SAMPLER_DAEMON_SETTINGS_H
+#pragma once
 
 #include "sampler/sampler.h"
 #include "store/base/error.h"
@@ -56,5 +55,3 @@ int cs_daemon_settings_set(struct cs_daemon_settings *settings, const char *name
 int cs_daemon_settings_parse(struct cs_daemon_settings *settings, const char *text, const char *where,
                              struct cs_error *err);
 struct cs_store_retention cs_daemon_settings_retention(const struct cs_daemon_settings *settings);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's own state, shared by daemon.c (the loop), session.c (the sampling session, merges) and
  * status.c (what it tells about itself). For these three only. The main thread's. */
-#ifndef CS_SAMPLER_DAEMON_STATE_H
-#define CS_SAMPLER_DAEMON_STATE_H
+#pragma once
 
 #include "sampler/burst/burst.h"
 #include "sampler/daemon/account.h"
@@ -72,5 +71,3 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
 uint64_t cs_daemon_resident_bytes(uint64_t *own);
 /* CPU time of this process and of all that it started. */
 double cs_daemon_cpu_seconds(void);
-
-#endif

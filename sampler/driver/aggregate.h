@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the BPF program and its reader share. All of it is mmapped: the reader makes no system call on a map,
  * because those lose samples on their CPU without a word. */
-#ifndef CS_SAMPLER_DRIVER_AGGREGATE_H
-#define CS_SAMPLER_DRIVER_AGGREGATE_H
+#pragma once
 
 #include "sampler/driver/hot_table.h"
 
@@ -34,5 +33,3 @@ struct cs_aggregate_begun {
     __u64 time_ns;
     __u32 slot, number;
 };
-
-#endif

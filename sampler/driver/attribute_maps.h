@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF maps behind struct cs_attribute_kernel: their sizes, their memory, which half is free. Internal to the
  * module. */
-#ifndef CS_SAMPLER_DRIVER_ATTRIBUTE_MAPS_H
-#define CS_SAMPLER_DRIVER_ATTRIBUTE_MAPS_H
+#pragma once
 
 #include "sampler/attributes/attributes.h"
 
@@ -26,5 +25,3 @@ bool cs_attribute_maps_are_filling(const struct cs_attribute_maps *maps);
 /* The halves have been changed; this one is nobody's any more. */
 void cs_attribute_maps_turn(struct cs_attribute_maps *maps);
 void cs_attribute_maps_empty(struct cs_attribute_maps *maps, unsigned cpu, unsigned half);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF maps behind struct cs_chain_kernel: their sizes, their memory, the segments of rows, what is asked for.
  * Internal to the module. */
-#ifndef CS_SAMPLER_DRIVER_CHAIN_MAPS_H
-#define CS_SAMPLER_DRIVER_CHAIN_MAPS_H
+#pragma once
 
 #include "sampler/chains/chains.h"
 
@@ -33,5 +32,3 @@ int cs_chain_maps_fd(const struct cs_chain_maps *maps);
 void cs_chain_maps_copies(struct cs_chain_maps *maps,
                           void (*each)(void *arg, const struct cs_chain_copy *copy), void *arg);
 void cs_chain_maps_close(struct cs_chain_maps *maps);
-
-#endif

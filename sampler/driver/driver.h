@@ -19,8 +19,7 @@
  * A driver brings counted (PID, PC, EVENT) entries here. All have one result. In driver_bpf.c the table is in
  * the kernel. In driver_ring.c it is ours, fed by mmap rings. Two more are in timers/driver_timers.c.
  * A stack that the handler couldn't unwind comes later, as a copy (stack_copy.bpf.h). Internal to sampler/. */
-#ifndef CS_SAMPLER_DRIVER_DRIVER_H
-#define CS_SAMPLER_DRIVER_DRIVER_H
+#pragma once
 
 #include "sampler/chains/chains.h"
 #include "sampler/driver/generations.h"
@@ -121,5 +120,3 @@ struct cs_driver {
 
 extern const struct cs_driver cs_driver_ring;
 extern const struct cs_driver cs_driver_bpf;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a row of the table means once it is drained: the same for both drivers. */
-#ifndef CS_SAMPLER_DRIVER_ENTRY_H
-#define CS_SAMPLER_DRIVER_ENTRY_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 #include "sampler/driver/hot_table.h"
@@ -27,5 +26,3 @@ static inline struct cs_driver_entry cs_driver_entry_of(const struct cs_driver_c
                                     .uncertain = began == CS_GENERATION_UNKNOWN,
                                     .latest = number == cs_generations_now(generations, pid)};
 }
-
-#endif

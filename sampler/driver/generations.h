@@ -2,8 +2,7 @@
 /* Generations of PID slots. A table entry carries 11 bits that count the forks and execs of the PIDs sharing
  * its slot, and this says when each count began. So an entry that comes out of the table late is still
  * credited to the program that ran then. Pure; one owner. */
-#ifndef CS_SAMPLER_DRIVER_GENERATIONS_H
-#define CS_SAMPLER_DRIVER_GENERATIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ uint64_t cs_generations_start(struct cs_generations *generations, uint32_t slot,
 
 /* No entry from before `horizon_ns` will be asked about. */
 void cs_generations_expire(struct cs_generations *generations, uint64_t horizon_ns);
-
-#endif

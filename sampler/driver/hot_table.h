@@ -12,8 +12,7 @@
  *
  * The generation distinguishes two programs that ran under one PID (exec, PID reuse). It counts the forks
  * and execs of the PIDs that share a slot of cs_generation. */
-#ifndef CS_SAMPLER_DRIVER_HOT_TABLE_H
-#define CS_SAMPLER_DRIVER_HOT_TABLE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -96,5 +95,3 @@ static inline int cs_hot_add(struct cs_hot_bucket *bucket, __u32 *turn, __u64 ke
     victim->count = 1;
     return evicted->count != 0;
 }
-
-#endif

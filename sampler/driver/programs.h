@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF programs of aggregate.bpf.c as this kernel takes them. One source has two builds (chains/kernel_age.bpf.h),
  * with the same maps and variables. Internal to the module. */
-#ifndef CS_SAMPLER_DRIVER_PROGRAMS_H
-#define CS_SAMPLER_DRIVER_PROGRAMS_H
+#pragma once
 
 #include "sampler/chains/kernel_tables.h"
 #include "sampler/driver/aggregate.h"
@@ -25,5 +24,3 @@ struct aggregate_bpf *cs_programs_open(bool old, char *log);
 
 /* Of that the sentence that names the reason. Empty: there is none. Changes `log`. */
 void cs_programs_refusal(char *log, char *out, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF maps behind struct cs_wait_kernel: their sizes, their memory, the ring of records. Internal to the module.
  */
-#ifndef CS_SAMPLER_DRIVER_WAIT_MAPS_H
-#define CS_SAMPLER_DRIVER_WAIT_MAPS_H
+#pragma once
 
 #include "sampler/waits/waits.h"
 
@@ -44,5 +43,3 @@ int cs_wait_maps_size(struct cs_wait_maps *maps, unsigned n_cpus);
 int cs_wait_maps_attach(struct cs_wait_maps *maps); /* after it, what libbpf doesn't attach by itself */
 int cs_wait_maps_open(struct cs_wait_maps *maps);
 void cs_wait_maps_close(struct cs_wait_maps *maps);
-
-#endif

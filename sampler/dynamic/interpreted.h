@@ -3,8 +3,7 @@
  * of what it runs, which is read from the process while it lives. All functions of a kind of interpreter are in one
  * image ("[CPython]"). An offset is made of the name, as that of a named JIT method is (jit.h), so that processes,
  * runs and machines merge. One owner. */
-#ifndef CS_SAMPLER_DYNAMIC_INTERPRETED_H
-#define CS_SAMPLER_DYNAMIC_INTERPRETED_H
+#pragma once
 
 #include "image/interpreter/interpreter.h"
 #include "sampler/images/images.h"
@@ -30,5 +29,3 @@ bool cs_interpreted_find(struct cs_interpreted *interpreted, unsigned number, pi
 void cs_interpreted_drain(struct cs_interpreted *interpreted, uint64_t now_ns);
 /* Puts the names met since the last call into the store. */
 int cs_interpreted_name(struct cs_interpreted *interpreted, struct cs_store *store, struct cs_error *err);
-
-#endif

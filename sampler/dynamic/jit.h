@@ -23,8 +23,7 @@
  *   jit_registered    named methods that a process registered in its segment of signals
  *   jitdump           reads jitdump files
  *   jitdump_lines     the source lines of a method in one */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_H
-#define CS_SAMPLER_DYNAMIC_JIT_H
+#pragma once
 
 #include "sampler/images/maps.h"
 #include "store/store.h"
@@ -65,5 +64,3 @@ int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err
 
 /* Processes of whose methods only the first are known: names are kept up to a bound of bytes. */
 uint64_t cs_jit_cut(const struct cs_jit *jit);
-
-#endif

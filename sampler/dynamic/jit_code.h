@@ -10,8 +10,7 @@
  * Source lines are kept next to the code (store/base/kept_lines.h). When code is met again, its newest lines stay.
  *
  * Bounded in methods an image and in bytes: those that are sampled later have no code. One owner. */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_CODE_H
-#define CS_SAMPLER_DYNAMIC_JIT_CODE_H
+#pragma once
 
 #include "sampler/dynamic/jitdump_lines.h"
 #include "store/store.h"
@@ -53,5 +52,3 @@ int cs_jit_code_combine(const char *to_store, const char *from_store, const char
 
 /* The ELF machine that this program runs on. */
 uint32_t cs_jit_code_machine(void);
-
-#endif

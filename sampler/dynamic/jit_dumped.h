@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The methods of one process that its jitdump file tells of, their code and their lines. The file is found by its mapping, whose
  * record may come later than the first samples. One owner. */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_DUMPED_H
-#define CS_SAMPLER_DYNAMIC_JIT_DUMPED_H
+#pragma once
 
 #include "sampler/dynamic/jit_methods.h"
 #include "sampler/dynamic/jitdump_lines.h"
@@ -40,5 +39,3 @@ uint8_t *cs_jit_dumped_code(struct cs_jit_dumped *d, const struct cs_jit_dumps *
 bool cs_jit_dumped_lines(const struct cs_jit_dumped *d, const struct cs_jit_methods *methods,
                          const struct cs_jit_method *method, struct cs_jitdump_lines *lines);
 void cs_jit_dumped_close(struct cs_jit_dumped *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source lines of the methods of one image, as they are kept (store/base/kept_lines.h). Bounded by what the caller gives. */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_LINES_H
-#define CS_SAMPLER_DYNAMIC_JIT_LINES_H
+#pragma once
 
 #include "sampler/dynamic/jitdump_lines.h"
 #include "store/base/kept_lines.h"
@@ -19,5 +18,3 @@ bool cs_jit_lines_set(struct cs_jit_lines *of, uint64_t offset, const struct cs_
 /* The same of rows that were kept, all of one method. */
 bool cs_jit_lines_take(struct cs_jit_lines *of, const struct cs_kept_line *rows, size_t n);
 void cs_jit_lines_fini(struct cs_jit_lines *of);
-
-#endif

@@ -2,8 +2,7 @@
 /* Named methods of one process: which of them holds an address at a time. Code has a life: a method holds its addresses
  * from a time on, until another one takes them. Of two for one address and time the later one holds.
  * Bounded by process and in all; what doesn't fit is left out, and counted once a process. One owner. */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_METHODS_H
-#define CS_SAMPLER_DYNAMIC_JIT_METHODS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct cs_jit_method *cs_jit_methods_at(const struct cs_jit_methods *m, uint64_t
 uint64_t cs_jit_methods_change(const struct cs_jit_methods *m, uint64_t addr, uint64_t from_ns,
                                uint64_t to_ns);
 void cs_jit_methods_fini(struct cs_jit_methods *m, struct cs_jit_kept *kept);
-
-#endif

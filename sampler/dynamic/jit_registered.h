@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of code that a process registered by signals' cs_name_code. Its segment is met while it runs, and held, because
  * it is gone when the process ends. One owner. */
-#ifndef CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
-#define CS_SAMPLER_DYNAMIC_JIT_REGISTERED_H
+#pragma once
 
 #include "sampler/dynamic/jit_methods.h"
 #include "signals/reader/reader.h"
@@ -26,5 +25,3 @@ void cs_jit_registered_read(struct cs_jit_registered *r, struct cs_jit_methods *
                             struct cs_jit_kept *kept);
 void cs_jit_registered_refresh(struct cs_jit_registered *r); /* a drain begins */
 void cs_jit_registered_drop(struct cs_jit_registered *r, struct cs_jit_kept *kept);
-
-#endif

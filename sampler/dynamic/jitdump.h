@@ -2,8 +2,7 @@
 /* Reader of jitdump files, which runtimes write along with the code that they make (Linux:
  * tools/perf/Documentation/ jitdump-specification.txt). A file is a header, then records of methods that
  * were made or moved, appended while the program runs. Pure but for reading the file. */
-#ifndef CS_SAMPLER_DYNAMIC_JITDUMP_H
-#define CS_SAMPLER_DYNAMIC_JITDUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct cs_jitdump_record {
  * the first million of records, waits for the next call, and so does all behind a record for which `each` says false. 0, -EBADMSG for what is no jitdump file of this machine's byte order, or what read(2) says. */
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
                     void *arg);
-
-#endif

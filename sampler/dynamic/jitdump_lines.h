@@ -9,8 +9,7 @@
  *     have freed that name before: it has the right length, but the first 16 bytes are the allocator's, with NULs in
  *     them. The next row then begins behind the first NUL where one can. The name is the method's script, if that has
  *     the length and the rest, else "". */
-#ifndef CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H
-#define CS_SAMPLER_DYNAMIC_JITDUMP_LINES_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -43,5 +42,3 @@ struct cs_jitdump_lines {
 bool cs_jitdump_lines_read(struct cs_jitdump_lines *lines, const uint8_t *record, size_t n,
                            const char *method, uint64_t size);
 void cs_jitdump_lines_fini(struct cs_jitdump_lines *lines);
-
-#endif

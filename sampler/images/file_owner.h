@@ -7,8 +7,7 @@
  *     BUILD-ID-g27, -o       root's, but group 27, or everybody, may write it
  *
  * Pure but for the caller's own user; any thread. */
-#ifndef CS_SAMPLER_IMAGES_FILE_OWNER_H
-#define CS_SAMPLER_IMAGES_FILE_OWNER_H
+#pragma once
 
 #include "store/store.h"
 
@@ -27,5 +26,3 @@ struct cs_file_version cs_file_version_of(const struct stat *st);
 bool cs_file_version_is(const struct cs_file_version *version, const struct stat *st);
 /* Adds the owner to an image's id, where the file isn't root's or ours alone. */
 void cs_file_owner_mark(const struct stat *st, char id[CS_IMAGE_ID_MAX]);
-
-#endif

@@ -23,8 +23,7 @@
  *
  * One writer (the session's thread); fields of an image are written before it is published in a map and never
  * after. */
-#ifndef CS_SAMPLER_IMAGES_IMAGES_H
-#define CS_SAMPLER_IMAGES_IMAGES_H
+#pragma once
 
 #include "image/file/segments.h"
 #include "store/store.h"
@@ -95,5 +94,3 @@ struct cs_mapped_image *cs_images_special(struct cs_images *images, enum cs_stor
                                           const char *id, const char *path, const char *build_id);
 /* What processes of a user made (JIT), of one name: they name it, so that each user's is an image of its own, as files are. */
 struct cs_mapped_image *cs_images_made(struct cs_images *images, const char *path, uid_t user);
-
-#endif

@@ -7,8 +7,7 @@
  *      all else                     yes         no
  *
  * Readers load `label` and `space` of what they find atomically; nothing else of it. */
-#ifndef CS_SAMPLER_IMAGES_INCARNATIONS_H
-#define CS_SAMPLER_IMAGES_INCARNATIONS_H
+#pragma once
 
 #include "sampler/images/space.h"
 
@@ -91,5 +90,3 @@ void cs_incarnations_relieve(struct cs_incarnations *all);
 /* Forgets what ended before `horizon_ns`. */
 void cs_incarnations_expire(struct cs_incarnations *all, uint64_t horizon_ns);
 void cs_incarnations_fini(struct cs_incarnations *all);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * kptr_restrict or lack of rights hide addresses: then everything is one image and unknown, and `reason`
  * says it. One owner. */
-#ifndef CS_SAMPLER_IMAGES_KERNEL_IMAGE_H
-#define CS_SAMPLER_IMAGES_KERNEL_IMAGE_H
+#pragma once
 
 #include "sampler/images/images.h"
 
@@ -32,5 +31,3 @@ int cs_kernel_find(struct cs_kernel *kernel, uint64_t addr, struct cs_mapped_ima
  * new ones they are asked of the kernel (kernel_symbol.h), or, where that is not permitted, looked for in one
  * pass over /proc/kallsyms. */
 int cs_kernel_name(struct cs_kernel *kernel, struct cs_store *store, struct cs_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks the running kernel for the symbol around an address of its own. Needs CAP_BPF and CAP_PERFMON (or
  * root); who has neither reads /proc/kallsyms. One owner. */
-#ifndef CS_SAMPLER_IMAGES_KERNEL_SYMBOL_H
-#define CS_SAMPLER_IMAGES_KERNEL_SYMBOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ bool cs_kernel_symbol_at(struct cs_kernel_symbols *symbols, uint64_t addr, uint6
 /* Of the kernel's answer, "name+0x12/0x34 [module]". Pure. */
 bool cs_kernel_symbol_parse(const char *answer, uint64_t addr, uint64_t *start, uint64_t *end, char *name,
                             size_t name_bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Labels: what profiles are kept apart by besides image and event. A label is a small number; 0 is "".
  * One owner, no locking. */
-#ifndef CS_SAMPLER_IMAGES_LABELS_H
-#define CS_SAMPLER_IMAGES_LABELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void cs_labels_cgroup_of(const char *proc, pid_t pid, char *out, size_t size);
 /* Makes of such a path, in place, what a person calls it by: "docker 0123456789ab", "pod 01234567 cri-containerd
  * 0123456789ab" (the first twelve digits of the container's id, as its runtime shows it), "nginx.service"; other paths stay. */
 void cs_labels_container_of(char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* By what profiles are kept apart besides image and event, and why a sample could not be placed on an image. */
-#ifndef CS_SAMPLER_IMAGES_LABELS_UNKNOWNS_H
-#define CS_SAMPLER_IMAGES_LABELS_UNKNOWNS_H
+#pragma once
 
 enum cs_label {
     CS_LABEL_NONE,
@@ -29,5 +28,3 @@ enum cs_unknown {
 const char *cs_unknown_name(enum cs_unknown cause);     /* "no-mapping" */
 const char *cs_unknown_counter(enum cs_unknown cause);  /* "unknown.no-mapping" */
 const char *cs_unknown_sentence(enum cs_unknown cause); /* for people */
-
-#endif

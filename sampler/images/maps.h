@@ -12,8 +12,7 @@
  *
  * Spaces are immutable and shared by forks; a change makes a new one. Memory: a process costs about 200 bytes
  * and its space, until one expiry after its exit. */
-#ifndef CS_SAMPLER_IMAGES_MAPS_H
-#define CS_SAMPLER_IMAGES_MAPS_H
+#pragma once
 
 #include "sampler/images/images.h"
 #include "sampler/images/labels_unknowns.h"
@@ -103,5 +102,3 @@ unsigned cs_maps_processes(const struct cs_maps *maps);
 uint64_t cs_maps_born(const struct cs_maps *maps, uint64_t *forks);
 /* PIDs of those that haven't ended, as far as the records tell: at most `capacity`; returns how many there are. */
 unsigned cs_maps_running(const struct cs_maps *maps, pid_t *pids, unsigned capacity);
-
-#endif

@@ -2,8 +2,7 @@
 /* Code of a file that was moved to memory of its own, at its old place. Large pages for text do it: node
  * --use-largepages, BOLT's -hugify, iodlr. What is mapped there says nothing of a file, so its neighbours say which,
  * and the bytes whether it is so. */
-#ifndef CS_SAMPLER_IMAGES_MOVED_TEXT_H
-#define CS_SAMPLER_IMAGES_MOVED_TEXT_H
+#pragma once
 
 #include "sampler/images/images.h"
 
@@ -12,5 +11,3 @@
 /* Whether `pid` has from `start` to `end` what the image has from `pgoff` of its file on; `beside` is a mapping of that file. */
 bool cs_text_was_moved(const struct cs_images *images, const struct cs_mapped_image *image,
                        const struct cs_mapped_file *beside, uint64_t start, uint64_t end, uint64_t pgoff);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What /proc tells of processes: who there is, its name, its executable mappings. Depends on no other part; `proc` is
  * "/proc" but in tests. */
-#ifndef CS_SAMPLER_IMAGES_PROC_MAPS_H
-#define CS_SAMPLER_IMAGES_PROC_MAPS_H
+#pragma once
 
 #include "sampler/images/images.h"
 
@@ -20,5 +19,3 @@ int cs_proc_mappings(const char *proc, pid_t pid, int (*each)(void *arg, const s
                      void *arg);
 /* Calls `each` for every process there is. 0 or -errno. */
 int cs_proc_processes(const char *proc, void (*each)(void *arg, pid_t pid), void *arg);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Invariant: a record is handed on only when no earlier one can still arrive. So the horizon asked for must
  * be at least CS_RING_SETTLE_NS in the past. Later ones wait for the next call. */
-#ifndef CS_SAMPLER_IMAGES_SIDEBAND_H
-#define CS_SAMPLER_IMAGES_SIDEBAND_H
+#pragma once
 
 #include "sampler/images/maps.h"
 #include "sampler/perf/cpus.h"
@@ -39,5 +38,3 @@ uint64_t cs_sideband_throttled(const struct cs_sideband *sideband);
 uint64_t cs_sideband_lost(const struct cs_sideband *sideband);
 /* A descriptor of each ring, for poll: readable at half full. -1 at the end. */
 int cs_sideband_fd(const struct cs_sideband *sideband, unsigned i);
-
-#endif

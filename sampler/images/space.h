@@ -2,8 +2,7 @@
 /* The executable mappings of one process, and those replaced lately. Bounded: at most CS_SPACE_LIVE_MAX and
  * CS_SPACE_PAST_MAX; what doesn't fit is found as CS_UNKNOWN_CUT, never as another image. A space that readers see
  * doesn't change. */
-#ifndef CS_SAMPLER_IMAGES_SPACE_H
-#define CS_SAMPLER_IMAGES_SPACE_H
+#pragma once
 
 #include "sampler/images/images.h"
 #include "sampler/images/labels_unknowns.h"
@@ -96,5 +95,3 @@ static inline uint64_t cs_space_change(const struct cs_space *space, uint64_t ad
         *from_ns = first_ns;
     return was ? first_ns : second_ns;
 }
-
-#endif

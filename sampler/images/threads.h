@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads by their number: whose they are and how they are called now. Filled from the kernel's records, and from
  * /proc for those that were there before. Bounded: threads that ended go when there are too many. One owner. */
-#ifndef CS_SAMPLER_IMAGES_THREADS_H
-#define CS_SAMPLER_IMAGES_THREADS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ pid_t cs_threads_process(struct cs_threads *threads, pid_t tid);
 uint64_t cs_threads_renamed(struct cs_threads *threads, pid_t tid, uint64_t from_ns, uint64_t to_ns);
 /* "name (tid)", with the name that it had at `time_ns`. */
 void cs_threads_text(struct cs_threads *threads, pid_t tid, uint64_t time_ns, char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Places are for CPUs that may come online, at most twice as many as are online now and 8 (memory is by place). One
  * thread. */
-#ifndef CS_SAMPLER_PERF_CPUS_H
-#define CS_SAMPLER_PERF_CPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool cs_cpus_look(struct cs_cpus *cpus);
 
 /* "0-3,8" -> sorted numbers. Allocated. Returns how many, or -ENOMEM. */
 int cs_cpus_of_list(const char *list, int **numbers);
-
-#endif

@@ -2,8 +2,7 @@
 /* Events that answer one question together ("@ipc", "@branches", "@caches", "@tlb"). They are the model's own where
  * libpfm4 knows them, else the kernel's generic ones. There are only as many as this machine counts at the same time.
  */
-#ifndef CS_SAMPLER_PERF_EVENT_GROUPS_H
-#define CS_SAMPLER_PERF_EVENT_GROUPS_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -15,5 +14,3 @@ int cs_event_group(const char *question, unsigned copies, const char *suffix, ch
                    struct cs_error *err);
 /* "@ipc", ... with what each asks; NULL after the last. */
 const char *cs_event_group_name(unsigned i, const char **meaning);
-
-#endif

@@ -3,8 +3,7 @@
  * "skl::INST_RETIRED", "perf::cycles"), and perf's ("inst_retired.any_p", "LLC-load-misses"). Intel's of the
  * fixed counters are known, too ("INST_RETIRED:ANY"). Perf's modifiers come in one word or several ("cycles:u",
  * "cycles:ukpp", "instructions:t"). Pure but for libpfm4's own state. */
-#ifndef CS_SAMPLER_PERF_EVENT_NAMES_H
-#define CS_SAMPLER_PERF_EVENT_NAMES_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ int cs_event_encode(const char *name, struct perf_event_attr *attr, bool *any_th
 /* Visits the kernel's generic events and those that libpfm4 knows for this machine, with a line of what each means. The names
  * of the latter begin with the model ("skl::"). Stops at a negative return. */
 int cs_event_names_each(int (*visit)(void *arg, const char *name, const char *meaning), void *arg);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Events by libpfm4 name with modifiers ("cycles:u", "instructions:k", "cpu-clock", "precise=2"), and how
  * they are opened. They get what the machine and our rights allow, with each refusal in one sentence. */
-#ifndef CS_SAMPLER_PERF_EVENTS_H
-#define CS_SAMPLER_PERF_EVENTS_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -47,5 +46,3 @@ uint64_t cs_event_rate_limit(void);
 
 /* True when the event's period is a time in ns. */
 bool cs_event_is_clock(const struct cs_event *event);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A byte for each process number that there can be, 4 MB: what BPF programs and their reader share. A byte is written without
  * its neighbours; kernels before 5.12 change no single bit in BPF programs. */
-#ifndef CS_SAMPLER_PERF_PROCESS_BYTES_H
-#define CS_SAMPLER_PERF_PROCESS_BYTES_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -22,5 +21,3 @@ static inline volatile __u8 *cs_process_byte(__u64 *word, __u32 pid)
 {
     return (volatile __u8 *)word + (pid & 7);
 }
-
-#endif

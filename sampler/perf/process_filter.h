@@ -2,8 +2,7 @@
 /* The chosen processes and all that they start, known in the kernel, so that events of CPUs serve for them. Events of
  * threads cost at every switch between threads, and one that ends before its first period is over is never sampled.
  * Needs the rights that events of CPUs need. */
-#ifndef CS_SAMPLER_PERF_PROCESS_FILTER_H
-#define CS_SAMPLER_PERF_PROCESS_FILTER_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -26,5 +25,3 @@ bool cs_process_filter_has(const struct cs_process_filter *filter, pid_t pid);
 int cs_process_filter_attach(const struct cs_process_filter *filter, int fd);
 /* The bytes (process_bytes.h), as a map for other BPF programs. */
 int cs_process_filter_map(const struct cs_process_filter *filter);
-
-#endif

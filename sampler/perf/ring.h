@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A perf mmap ring, read side. One reader. Low level: knows records' headers, not what is in them. */
-#ifndef CS_SAMPLER_PERF_RING_H
-#define CS_SAMPLER_PERF_RING_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline const struct perf_event_header *cs_ring_next(struct cs_ring *ring)
 }
 /* Gives the space of the records read back to the kernel. */
 void cs_ring_release(struct cs_ring *ring);
-
-#endif

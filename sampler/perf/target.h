@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is sampled: a command that waits for its start, a process with its threads, or everything. */
-#ifndef CS_SAMPLER_PERF_TARGET_H
-#define CS_SAMPLER_PERF_TARGET_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -36,5 +35,3 @@ int cs_threads_below(pid_t pid, pid_t **threads, int n);
 int cs_processes_below(pid_t pid, pid_t **processes);
 /* pidfd_open; -1 when it can't be had. */
 int cs_pidfd(pid_t pid);
-
-#endif

@@ -2,8 +2,7 @@
 /* Samples of a clock that counts time in user mode only, as records. There is one event a thread and CPU,
  * and one ring a CPU. The kernel lets inherited events be read through a ring only if they are bound to a
  * CPU. What bursts and paths begin with. */
-#ifndef CS_SAMPLER_PERF_TIMER_RINGS_H
-#define CS_SAMPLER_PERF_TIMER_RINGS_H
+#pragma once
 
 #include "sampler/perf/cpus.h"
 #include "sampler/perf/ring.h"
@@ -42,5 +41,3 @@ int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct c
  * looks for CPUs that came or went, where events are of CPUs. */
 bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms);
 void cs_timer_rings_close(struct cs_timer_rings *rings);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A session that keeps samples separate by an attribute of OpenTelemetry's thread context: which processes are looked
  * at, and what label a row has. One owner. */
-#ifndef CS_SAMPLER_PLACING_ATTRIBUTES_H
-#define CS_SAMPLER_PLACING_ATTRIBUTES_H
+#pragma once
 
 #include "sampler/attributes/attributes.h"
 #include "sampler/driver/driver.h"
@@ -27,5 +26,3 @@ void cs_session_attributes_label(struct cs_session_attributes *attributes, struc
 unsigned cs_session_attributes_processes(const struct cs_session_attributes *attributes);
 /* Samples that are without a label because their value found no slot. */
 uint64_t cs_session_attributes_lost(const struct cs_session_attributes *attributes);
-
-#endif

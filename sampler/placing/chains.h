@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers what the handler asks for to unwind: mappings of processes, unwind tables of images. One owner. */
-#ifndef CS_SAMPLER_PLACING_CHAINS_H
-#define CS_SAMPLER_PLACING_CHAINS_H
+#pragma once
 
 #include "sampler/chains/chains.h"
 #include "sampler/driver/driver.h"
@@ -25,5 +24,3 @@ void cs_session_chains_wants(struct cs_session_chains *chains);
 void cs_session_chains_feed(struct cs_session_chains *chains, uint64_t line_ns);
 /* A table is being made, or expected: feed soon. NULL: no. */
 bool cs_session_chains_busy(const struct cs_session_chains *chains);
-
-#endif

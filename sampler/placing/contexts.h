@@ -4,8 +4,7 @@
  *
  * Invariant: a chain that was added is in memory or in the store, never in both or neither. A tree is dropped by its
  * own successful merge only. Bounded: a tree that grows beyond CS_SESSION_CONTEXTS_NODES is folded. One owner. */
-#ifndef CS_SAMPLER_PLACING_CONTEXTS_H
-#define CS_SAMPLER_PLACING_CONTEXTS_H
+#pragma once
 
 #include "sampler/placing/profiles.h"
 #include "sampler/placing/resolve.h"
@@ -41,5 +40,3 @@ uint64_t cs_session_contexts_last(const struct cs_session_contexts *contexts);
 int cs_session_contexts_merge(struct cs_session_contexts *contexts, struct cs_store *store,
                               const struct cs_session_profiles_times *times,
                               const struct cs_session_profiles_merging *with, struct cs_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /* Rows of processes that replace code by other code. They leave the kernel's table often, so that each is of one
  * method, but runtimes write names in pieces, late. These rows wait here as long as others do in the table. Bounded in
  * bytes: beyond the bound a row is placed at once. One owner. */
-#ifndef CS_SAMPLER_PLACING_HELD_ROWS_H
-#define CS_SAMPLER_PLACING_HELD_ROWS_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 
@@ -19,5 +18,3 @@ void cs_held_rows_emit(struct cs_held_rows *held, uint64_t until_ns, cs_driver_e
 /* None was taken before this; UINT64_MAX: there is none. */
 uint64_t cs_held_rows_oldest(const struct cs_held_rows *held);
 void cs_held_rows_fini(struct cs_held_rows *held);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kernel frames between a tracepoint and our program on it. Their number depends on who else uses the tracepoint: the kernel
  * calls a single user directly, several through __traceiter_NAME. One owner. */
-#ifndef CS_SAMPLER_PLACING_HOOK_FRAMES_H
-#define CS_SAMPLER_PLACING_HOOK_FRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void cs_hook_frames_close(struct cs_hook_frames *hook);
 
 /* How many of the innermost of n kernel addresses are such frames. 0 where the kernel doesn't name its symbols to us. */
 unsigned cs_hook_frames_count(struct cs_hook_frames *hook, const uint64_t *frames, unsigned n);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The CPU time that this takes, children's too, may have a limit: a build would take all of a budget. Above it tables come
  * later. */
-#ifndef CS_SAMPLER_PLACING_IMAGE_TABLES_H
-#define CS_SAMPLER_PLACING_IMAGE_TABLES_H
+#pragma once
 
 #include "image/unwind/unwind.h"
 #include "sampler/images/images.h"
@@ -43,5 +42,3 @@ int cs_image_tables_poll(struct cs_image_tables *tables, const struct cs_mapped_
                          const struct cs_unwind_header **table, size_t *n);
 /* Nobody holds a table now: frees what is too much. */
 void cs_image_tables_trim(struct cs_image_tables *tables);
-
-#endif

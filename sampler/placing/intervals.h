@@ -11,8 +11,7 @@
  *     config.placed = ... cs_intervals_add(intervals, placed, cs_sampler_event(sampler, placed->event))
  *     cs_sampler_merge(...); cs_intervals_merge(intervals, store, sampler, &err);
  *     cs_intervals_close(intervals);      before cs_sampler_close: it points at the session's images */
-#ifndef CS_SAMPLER_PLACING_INTERVALS_H
-#define CS_SAMPLER_PLACING_INTERVALS_H
+#pragma once
 
 #include "sampler/sampler.h"
 
@@ -33,5 +32,3 @@ int cs_intervals_merge(struct cs_intervals *intervals, struct cs_store *store, s
 uint64_t cs_intervals_length_ms(const struct cs_intervals *intervals);
 /* A new epoch begins: back to the length that was asked for. */
 void cs_intervals_epoch(struct cs_intervals *intervals);
-
-#endif

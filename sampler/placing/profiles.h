@@ -3,8 +3,7 @@
  *
  * Invariant: what was added is in memory or in the store, never in both or neither. A profile's table is
  * dropped by its own successful merge only. One owner. */
-#ifndef CS_SAMPLER_PLACING_PROFILES_H
-#define CS_SAMPLER_PLACING_PROFILES_H
+#pragma once
 
 #include "sampler/images/images.h"
 #include "sampler/perf/events.h"
@@ -43,5 +42,3 @@ int cs_session_profiles_merge(struct cs_session_profiles *profiles, struct cs_st
                               const struct cs_session_profiles_times *times,
                               const struct cs_session_profiles_merging *with, uint64_t *merged,
                               struct cs_error *err);
-
-#endif

@@ -17,8 +17,7 @@
  *   wait_times      when the longest waits were
  *   waits           waits in memory on their way to the store
  *   intervals       the time-resolved mode, beside a session */
-#ifndef CS_SAMPLER_PLACING_RESOLVE_H
-#define CS_SAMPLER_PLACING_RESOLVE_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 #include "sampler/dynamic/interpreted.h"
@@ -55,5 +54,3 @@ uint64_t cs_session_code_change(struct cs_session_places *places, struct cs_driv
 /* Places an entry; what can't be is at its cause in "[unknown]": then -(1 + cause). */
 int cs_session_resolve(struct cs_session_places *places, const struct cs_driver_entry *entry,
                        struct cs_maps_location *found);
-
-#endif

@@ -2,8 +2,7 @@
 /* Samples that came with a copy of their stack instead of a chain. They are unwound here by the kernel's rows, as soon
  * as those are known. Most are of a program's first moments, of which the kernel knows nothing yet. Waits for tables
  * that are being made; bounded in bytes and time. One owner. */
-#ifndef CS_SAMPLER_PLACING_STACK_COPIES_H
-#define CS_SAMPLER_PLACING_STACK_COPIES_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 #include "sampler/placing/image_tables.h"
@@ -30,5 +29,3 @@ bool cs_stack_copies_frames(struct cs_stack_copies *copies, const struct cs_driv
 bool cs_stack_copies_wait(const struct cs_stack_copies *copies);
 /* None was taken before this. */
 uint64_t cs_stack_copies_oldest(const struct cs_stack_copies *copies);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that still wait when a recording ends: where they stand, for how long, and for a lock who holds it. Read from outside:
  * registers by the driver, stacks and locks from the processes' memory, which nobody believes. */
-#ifndef CS_SAMPLER_PLACING_WAIT_STANDING_H
-#define CS_SAMPLER_PLACING_WAIT_STANDING_H
+#pragma once
 
 #include "sampler/waits/waits.h"
 
@@ -21,5 +20,3 @@ struct cs_wait_standing {
 /* What the driver can't tell, or memory is short for, is left out. */
 void cs_wait_standing_each(const struct cs_wait_kernel *kernel, uint64_t began_ns, uint64_t now_ns,
                            void (*each)(void *arg, const struct cs_wait_standing *standing), void *arg);
-
-#endif

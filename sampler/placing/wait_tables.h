@@ -2,8 +2,7 @@
 /* Waits summed: tables of waits, threads' totals and blame for each label, on their way to the store.
  *
  * Bounded: rows of a table beyond CS_SESSION_WAIT_ROWS lose their object and waker first (their time stays). One owner. */
-#ifndef CS_SAMPLER_PLACING_WAIT_TABLES_H
-#define CS_SAMPLER_PLACING_WAIT_TABLES_H
+#pragma once
 
 #include "sampler/placing/profiles.h"
 #include "sampler/waits/blame.h"
@@ -44,5 +43,3 @@ void cs_session_wait_tables_thread(struct cs_session_wait_label *label, const st
 /* What was merged is no longer in memory. */
 int cs_session_wait_tables_merge(struct cs_session_wait_tables *tables, struct cs_store *store,
                                  const struct cs_session_profiles_merging *with, struct cs_error *err);
-
-#endif

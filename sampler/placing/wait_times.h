@@ -5,8 +5,7 @@
  *
  * Bounded in waits and in threads: a longer wait takes the place of the shortest. What was left out is counted. One
  * owner. */
-#ifndef CS_SAMPLER_PLACING_WAIT_TIMES_H
-#define CS_SAMPLER_PLACING_WAIT_TIMES_H
+#pragma once
 
 #include "sampler/placing/profiles.h"
 #include "store/store.h"
@@ -31,5 +30,3 @@ void cs_session_wait_times_thread(struct cs_session_wait_times *times,
 /* All of them, and how many were left out. Once. */
 int cs_session_wait_times_merge(const struct cs_session_wait_times *times, struct cs_store *store,
                                 const struct cs_session_profiles_merging *with, struct cs_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * (wait_times.h).
  *
  * Invariant: what was taken is in memory or in the store, as with profiles. Bounded. One owner. */
-#ifndef CS_SAMPLER_PLACING_WAITS_H
-#define CS_SAMPLER_PLACING_WAITS_H
+#pragma once
 
 #include "sampler/placing/contexts.h"
 #include "sampler/placing/stack_copies.h"
@@ -44,5 +43,3 @@ struct cs_session_waits_counts {
     uint32_t interval_ns;
 };
 void cs_session_waits_counts(const struct cs_session_waits *waits, struct cs_session_waits_counts *out);
-
-#endif

@@ -24,8 +24,7 @@
  * Invariant: the rate never makes the predicted loss exceed the budget, unless the fixed part by itself takes
  * nearly all of it. Then samples still get a twentieth, or the fixed part would be spent for nothing. Where that
  * exceeds the budget, `over` says so. */
-#ifndef CS_SAMPLER_RATE_BUDGET_H
-#define CS_SAMPLER_RATE_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ void cs_rate_budget_cost(struct cs_rate_budget *budget, double cost_seconds);
 void cs_rate_budget_reserve(struct cs_rate_budget *budget, double held_share);
 /* Returns the rate for the next window; it moves in steps of more than 5 % only, because setting it costs. */
 double cs_rate_budget_update(struct cs_rate_budget *budget, const struct cs_rate_budget_window *window);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * One measurement on a virtual machine is off by a third of what it measures; the host has moods that last
  * seconds. Old measurements count 1/32 less with every new one. */
-#ifndef CS_SAMPLER_RATE_COST_H
-#define CS_SAMPLER_RATE_COST_H
+#pragma once
 
 struct cs_rate_cost {
     double weight, mean, squares; /* squares: of the distances from the mean, weighted */
@@ -16,5 +15,3 @@ struct cs_rate_cost {
 void cs_rate_cost_add(struct cs_rate_cost *cost, double seconds);
 /* One-sided 95 %; 0 = not known: too few measurements, or they tell of no cost. */
 double cs_rate_cost_upper(const struct cs_rate_cost *cost);
-
-#endif

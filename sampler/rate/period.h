@@ -3,8 +3,7 @@
  * was drawn for each sample, uniform over [15/16 P, P]. Through perf that costs more than the sample, because a
  * set period restarts the countdown. So one is drawn for every CS_RATE_PERIOD_REDRAW_NS, odd, uniform over
  * [15/16 P, 17/16 P] so that its mean is P. Pure. */
-#ifndef CS_SAMPLER_RATE_PERIOD_H
-#define CS_SAMPLER_RATE_PERIOD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void cs_rate_period_init(struct cs_rate_period *period, uint64_t mean, uint64_t 
 uint64_t cs_rate_period_draw(struct cs_rate_period *period);
 /* When the next is due, for events that come every `mean_ns` on a busy CPU. */
 uint64_t cs_rate_period_redraw_ns(uint64_t mean_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A session without perf_event_open: a command's own timers. */
-#ifndef CS_SAMPLER_SESSION_BY_TIMERS_H
-#define CS_SAMPLER_SESSION_BY_TIMERS_H
+#pragma once
 
 #include "sampler/session/session.h"
 
@@ -12,5 +11,3 @@ int cs_session_by_timers_parse(struct cs_session_events *events, struct cs_sampl
                                const char *why, struct cs_error *err);
 /* The command, waiting; places are open. */
 int cs_session_by_timers_open(struct cs_sampler *s, struct cs_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Invariant: `open` holds every descriptor that counts; what was counted by one that was closed is in
  * `closed`. One owner. */
-#ifndef CS_SAMPLER_SESSION_OPEN_EVENTS_H
-#define CS_SAMPLER_SESSION_OPEN_EVENTS_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 #include "sampler/images/sideband.h"
@@ -65,5 +64,3 @@ void cs_session_events_period(const struct cs_session_events *events, unsigned e
 /* Adds a descriptor's reading to sums by event. */
 void cs_session_events_read(const struct cs_session_event *one, struct cs_session_event_reading *sums);
 void cs_session_events_close(struct cs_session_events *events);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often a session samples: the periods of its events, and the window over which the budget is kept.
  * One owner; `held_ns` and `cost_seconds` are read and written atomically by other threads. */
-#ifndef CS_SAMPLER_SESSION_RATE_CONTROL_H
-#define CS_SAMPLER_SESSION_RATE_CONTROL_H
+#pragma once
 
 #include "sampler/rate/budget.h"
 #include "sampler/rate/cost.h"
@@ -49,5 +48,3 @@ bool cs_session_rate_tick(struct cs_session_rate *rate, struct cs_session_events
 void cs_session_rate_amortise(struct cs_session_rate *rate, double cpu_seconds);
 /* Mean period of a clock that the budget moves, of the samples since this was last asked. */
 double cs_session_rate_mean_period_ns(struct cs_session_rate *rate, const struct cs_session_events *events);
-
-#endif

@@ -15,8 +15,7 @@
  *   session         opens, polls, stops and closes
  *   merge           puts what is in memory into the store
  *   statistics      what a session tells about itself */
-#ifndef CS_SAMPLER_SESSION_SESSION_H
-#define CS_SAMPLER_SESSION_SESSION_H
+#pragma once
 
 #include "sampler/images/sideband.h"
 #include "sampler/perf/target.h"
@@ -100,5 +99,3 @@ void cs_session_hotplug(struct cs_sampler *s);
 
 /* statistics.c: samples that could not be placed, all causes. */
 uint64_t cs_session_unknown_samples(const struct cs_session_accounts *accounts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Programs that get rights from their file get none while somebody traces them who may not trace everybody. */
-#ifndef CS_SAMPLER_TIMERS_EXEC_RIGHTS_H
-#define CS_SAMPLER_TIMERS_EXEC_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -10,5 +9,3 @@
  * its file. False: we trace it still, for it loses none, or made no system call in time. Takes a second at most: the others wait for us.
  * x86-64. */
 bool exec_let_go(pid_t tid);
-
-#endif

@@ -3,8 +3,7 @@
  * stack are unwound by them. What can't be read has no table. Tables that aren't kept on disk are made by a child
  * without rights (image/unwind/child.h), because images are hostile. The caller waits for its end, but not for longer
  * than it has time for. One thread; process_tables_fini frees. */
-#ifndef CS_SAMPLER_TIMERS_PROCESS_TABLES_H
-#define CS_SAMPLER_TIMERS_PROCESS_TABLES_H
+#pragma once
 
 #include "image/unwind/unwind.h"
 #include "sampler/images/proc_maps.h"
@@ -32,5 +31,3 @@ void process_tables_read(struct process_tables *tables, struct process_tables_ti
 /* NULL: no mapping is known there. */
 const struct process_table *process_tables_find(const struct process_tables *tables, uint64_t addr);
 void process_tables_fini(struct process_tables *tables);
-
-#endif

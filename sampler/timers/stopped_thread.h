@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is noted of a thread while it is stopped, and its call chain, worked out once it runs again. */
-#ifndef CS_SAMPLER_TIMERS_STOPPED_THREAD_H
-#define CS_SAMPLER_TIMERS_STOPPED_THREAD_H
+#pragma once
 
 #include "image/unwind/step.h"
 #include "sampler/timers/process_tables.h"
@@ -21,5 +20,3 @@ bool stopped_thread_note(struct stopped_thread *stopped, pid_t tid, int memory);
 /* pcs[0] is the thread's own, then return addresses. Returns how many, at least 1. */
 size_t stopped_thread_chain(const struct stopped_thread *stopped, const struct process_tables *tables,
                             uint64_t *pcs, size_t room, enum cs_unwind_end *end);
-
-#endif

@@ -10,8 +10,7 @@
  * processes that they start are followed.
  *
  * Our end, whatever it is, lets all go: the kernel detaches who it finds traced. */
-#ifndef CS_SAMPLER_TIMERS_STOPPER_H
-#define CS_SAMPLER_TIMERS_STOPPER_H
+#pragma once
 
 #include "signals/timers/timer_segment.h"
 #include "store/base/error.h"
@@ -24,5 +23,3 @@ pid_t cs_stopper_start(struct cs_timer_segment *segment, const pid_t *pids, size
                        struct cs_error *err);
 /* Ends it; all that it sampled is in the segment. */
 void cs_stopper_end(pid_t stopper);
-
-#endif

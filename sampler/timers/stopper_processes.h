@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the stopping process knows: processes, their threads, the ring that it alone writes. Internal to stopper.c and
  * stopper_processes.c. */
-#ifndef CS_SAMPLER_TIMERS_STOPPER_PROCESSES_H
-#define CS_SAMPLER_TIMERS_STOPPER_PROCESSES_H
+#pragma once
 
 #include "sampler/timers/stopped_thread.h"
 #include "signals/timers/timer_segment.h"
@@ -60,5 +59,3 @@ void stopper_open_memory(struct process *p);
 void stopper_forget_process(struct process *p);
 /* The number of a process, a new one where it isn't known. PROCESSES_MAX: there are too many; it runs unseen. */
 unsigned stopper_process_of(struct stopper *s, pid_t pid);
-
-#endif

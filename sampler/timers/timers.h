@@ -21,8 +21,7 @@
  * The profiled program may write anything into the segment: it is bounded here, and hurts its own profile only.
  *
  * One thread, the session's. */
-#ifndef CS_SAMPLER_TIMERS_TIMERS_H
-#define CS_SAMPLER_TIMERS_TIMERS_H
+#pragma once
 
 #include "sampler/driver/driver.h"
 #include "sampler/images/maps.h"
@@ -51,5 +50,3 @@ double cs_timers_sample_seconds(void);
 
 /* preloaded.c */
 const unsigned char *cs_timers_preloaded(size_t *size);
-
-#endif

@@ -5,8 +5,7 @@
  * al., wPerf, OSDI 2018, section 3, for one wait). Between two waits that were kept the thread's own totals say how
  * long it ran. The rest of that time it spent in waits like those of its short ones that were kept. Where it waited for
  * a CPU it is the doing of who had that. Bounded. One owner. */
-#ifndef CS_SAMPLER_WAITS_BLAME_H
-#define CS_SAMPLER_WAITS_BLAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void cs_blame_each(struct cs_blame *blame, const struct cs_blame_wait *wait, con
 /* The parts of its wait for a CPU, from wake_ns on or throughout: none where nobody knows who had it. */
 void cs_blame_queue(struct cs_blame *blame, const struct cs_blame_wait *wait,
                     void (*each)(void *arg, const struct cs_blame_part *part), void *arg);
-
-#endif

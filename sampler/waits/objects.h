@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a wait was for, in words: a file's path, a socket's peer, a futex's word. What comes from a process is cleaned and
  * bounded. One owner. */
-#ifndef CS_SAMPLER_WAITS_OBJECTS_H
-#define CS_SAMPLER_WAITS_OBJECTS_H
+#pragma once
 
 #include "sampler/waits/wait_records.h"
 
@@ -17,5 +16,3 @@ void cs_wait_objects_close(struct cs_wait_objects *objects);
 /* "": nothing in particular. */
 void cs_wait_object(struct cs_wait_objects *objects, const struct cs_wait_record *record,
                     char out[CS_WAIT_OBJECT_MAX]);
-
-#endif

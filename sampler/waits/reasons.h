@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls and the reasons of waits. Pure. */
-#ifndef CS_SAMPLER_WAITS_REASONS_H
-#define CS_SAMPLER_WAITS_REASONS_H
+#pragma once
 
 #include "sampler/waits/wait_records.h"
 
@@ -29,5 +28,3 @@ enum cs_wait_refined {
 const char *cs_wait_reason_name(unsigned reason);
 /* An enum cs_wait_reason with its cs_wait_refined; `tick_ns` is the kernel's jiffy. */
 unsigned cs_wait_reason_of_record(const struct cs_wait_record *record, uint64_t tick_ns);
-
-#endif

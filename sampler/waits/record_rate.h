@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many waits are recorded: T (wait_records.h) follows the rate of the records and the CPU time that they take. A larger T
  * only makes the recorded waits fewer, and the weight of each short one larger: no sum gets a bias. Pure. */
-#ifndef CS_SAMPLER_WAITS_RECORD_RATE_H
-#define CS_SAMPLER_WAITS_RECORD_RATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ uint32_t cs_wait_first_interval(const struct cs_wait_rate *rate);
  * halves, where both are below an eighth of what they may be. */
 uint32_t cs_wait_interval(const struct cs_wait_rate *rate, uint32_t interval_ns, double seconds,
                           double records, double cpu_s);
-
-#endif

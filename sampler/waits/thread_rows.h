@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The threads' rows of totals: read while the kernel writes them, and freed when their threads have ended. One owner. */
-#ifndef CS_SAMPLER_WAITS_THREAD_ROWS_H
-#define CS_SAMPLER_WAITS_THREAD_ROWS_H
+#pragma once
 
 #include "sampler/waits/waits.h"
 
@@ -33,5 +32,3 @@ bool cs_wait_rows_are_short(const struct cs_wait_rows *rows);
 void cs_wait_rows_each(struct cs_wait_rows *rows, uint64_t now_ns, bool last,
                        void (*each)(void *arg, const struct cs_wait_added *added),
                        void (*lived)(void *arg, const struct cs_wait_life *life), void *arg);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Of several descriptors (poll, select, epoll) the one that tells most is described: the classes are in that order. Of an
  * epoll those are looked at that ended the wait; after a timeout, the first ones in its tree. */
-#ifndef CS_SAMPLER_WAITS_WAIT_DESCRIPTORS_BPF_H
-#define CS_SAMPLER_WAITS_WAIT_DESCRIPTORS_BPF_H
+#pragma once
 
 #include "sampler/waits/wait_rows.bpf.h"
 
@@ -253,5 +252,3 @@ VERIFIED_ONCE int wait_look_at_epoll(struct cs_wait_record *r)
 #endif
     return 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * grows with their length D: min(1, D / T). Such a record stands for max(D, T) / D waits like it, so that sums
  * of times and of counts have no bias (a threshold sample: Duffield, Lund, Thorup, 2005). Each wait of at
  * least T is there. */
-#ifndef CS_SAMPLER_WAITS_WAIT_RECORDS_H
-#define CS_SAMPLER_WAITS_WAIT_RECORDS_H
+#pragma once
 
 #include "sampler/chains/kernel_tables.h"
 
@@ -159,5 +158,3 @@ struct cs_wait_free {
     __u64 given, taken;
     __u32 number[CS_WAIT_THREADS];
 };
-
-#endif

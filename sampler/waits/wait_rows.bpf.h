@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel's programs of waits share: settings, tables, the kernel's structures, and a thread's row. Only
  * waits.bpf.h includes it. */
-#ifndef CS_SAMPLER_WAITS_WAIT_ROWS_BPF_H
-#define CS_SAMPLER_WAITS_WAIT_ROWS_BPF_H
+#pragma once
 
 #include "sampler/chains/stack_copy.bpf.h"
 #include "sampler/waits/wait_records.h"
@@ -285,5 +284,3 @@ static __always_inline int is_followed(struct task_struct *task)
     __u32 pid = OF(task, tgid);
     return wait_began_ns && pid && !(OF(task, flags) & PF_KTHREAD) && (!filtered || is_chosen(pid));
 }
-
-#endif

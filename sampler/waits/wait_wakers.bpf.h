@@ -5,8 +5,7 @@
  * An interrupt runs on a stack of its own, or on the thread's where that was empty: then the thread is in no call. One on
  * whose way out a call of this thread's sent something (to the loopback) is the thread's doing all the same. Then the
  * chain leads through the function that lets such interrupts run. That of a timer leads through those of timers. */
-#ifndef CS_SAMPLER_WAITS_WAIT_WAKERS_BPF_H
-#define CS_SAMPLER_WAITS_WAIT_WAKERS_BPF_H
+#pragma once
 
 #include "sampler/waits/wait_rows.bpf.h"
 
@@ -61,5 +60,3 @@ static __always_inline __u8 waker_kind(void *ctx, struct cs_wait_record *r, stru
     long bytes = bpf_get_stack(ctx, r->frames, WAKER_FRAMES * 8, 0);
     return wait_sends(r, bytes > 0 ? (__u32)bytes / 8 : 0) ? CS_WAKER_THREAD : CS_WAKER_INTERRUPT;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * than to find that it isn't. A thread has the CPU from the choice of the thread on, as the kernel counts. Each call of
  * a helper costs 20 to 70 ns here, all the arithmetic of a switch no more than one of them. So the clock is the
  * scheduler's, the draw our own, the row guessed by the thread's number (docs/lab/waits.md). */
-#ifndef CS_SAMPLER_WAITS_WAITS_BPF_H
-#define CS_SAMPLER_WAITS_WAITS_BPF_H
+#pragma once
 
 #include "sampler/chains/stack_copy.bpf.h"
 #include "sampler/waits/wait_descriptors.bpf.h"
@@ -564,5 +563,3 @@ int wait_stands(struct bpf_iter__task *ctx)
     bpf_seq_write(ctx->meta->seq, &copied->copy, COPY_HEAD);
     return 0;
 }
-
-#endif

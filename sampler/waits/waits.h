@@ -15,8 +15,7 @@
  *   waits.bpf      the kernel's part
  *
  * Exact are the totals of each thread, by reason; single waits are a sample (wait_records.h). One owner. */
-#ifndef CS_SAMPLER_WAITS_WAITS_H
-#define CS_SAMPLER_WAITS_WAITS_H
+#pragma once
 
 #include "sampler/waits/reasons.h"
 #include "sampler/waits/wait_records.h"
@@ -45,5 +44,3 @@ struct cs_wait_kernel {
 };
 
 #define CS_WAIT_STANDING_MAX 4096 /* threads */
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A struct whose members have names of their own: if (cs_array_room(list, n, capacity) < 0) fail, then
  * list[n++] = one. */
-#ifndef CS_STORE_BASE_ARRAY_H
-#define CS_STORE_BASE_ARRAY_H
+#pragma once
 
 #include <assert.h>
 #include <errno.h>
@@ -74,5 +73,3 @@ static inline void *cs_array_grown(void *at, size_t *capacity, size_t wanted, si
          : (__typeof__((array)->at))memset(&(array)->at[(array)->n++], 0, sizeof *(array)->at))
 #define cs_array_free(array)                                                                                 \
     (free((array)->at), (array)->at = NULL, (array)->n = (array)->capacity = 0, (void)0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bisection of what is sorted. */
-#ifndef CS_STORE_BASE_BISECT_H
-#define CS_STORE_BASE_BISECT_H
+#pragma once
 
 /* The first index below `n` whose element isn't before what is sought; `n` if all are. `is_before` is an expression of
  * the index `i`, true for a first part of the elements and false for the rest.
@@ -21,5 +20,3 @@
         cs_low_;                                                                                             \
     })
 // NOLINTEND(bugprone-macro-parentheses)
-
-#endif

@@ -10,8 +10,7 @@
  *     uint64_t seven = cs_bytes_take_u64(&in);    0 and in.bad when there are no eight bytes
  *     if (out.failed || in.bad) ...
  */
-#ifndef CS_STORE_BASE_BYTES_H
-#define CS_STORE_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ static inline uint64_t cs_unzigzag(uint64_t coded)
 {
     return (coded >> 1) ^ (0 - (coded & 1));
 }
-
-#endif

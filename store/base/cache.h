@@ -14,8 +14,7 @@
  *     else cs_cache_save(&cache, "build-id 12ab, 4096 bytes", &(struct iovec){bytes, n}, 1);
  *
  * The key holds all that the entry depends on, the version of the code that makes it too. Any thread. */
-#ifndef CS_STORE_BASE_CACHE_H
-#define CS_STORE_BASE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool cs_cache_save(const struct cs_cache *cache, const char *key, const struct i
  * keyed entries yet, as is cs_cache_put: it writes the file of these parts, for all to read where `others`. */
 int cs_cache_folder(char *path, size_t capacity);
 bool cs_cache_put(const char *path, const struct iovec *parts, unsigned n, bool others);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clocks as one number. Any thread; nothing fails. */
-#ifndef CS_STORE_BASE_CLOCK_H
-#define CS_STORE_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -29,5 +28,3 @@ static inline double cs_thread_cpu_seconds(void)
 {
     return (double)cs_clock_ns(CLOCK_THREAD_CPUTIME_ID) * 1e-9;
 }
-
-#endif

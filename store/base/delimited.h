@@ -5,8 +5,7 @@
  *
  * A CSV name is a text from outside. CSV has no escapes, so it is cleaned. Where a spreadsheet would take it
  * for a formula (it begins with = + - @) an apostrophe is put before it. A number stays as it is. */
-#ifndef CS_STORE_BASE_DELIMITED_H
-#define CS_STORE_BASE_DELIMITED_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,5 +15,3 @@ void cs_json_string(FILE *to, const char *text);
 /* `n` bytes of a JSON text that is valid already, its misleading characters escaped: they are only found in
  * strings. */
 void cs_json_harmless(FILE *to, const char *text, size_t n);
-
-#endif

@@ -26,8 +26,7 @@
  *   cache         what can be worked out again, by a key
  *   map           from a key to its index in an array
  */
-#ifndef CS_STORE_BASE_ERROR_H
-#define CS_STORE_BASE_ERROR_H
+#pragma once
 
 struct cs_error {
     int code;       /* positive errno, 0 = no error */
@@ -38,6 +37,4 @@ struct cs_error {
 int cs_fail(struct cs_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #ifdef __clang_analyzer__ /* which can't see that it returns less than 0 */
 #define cs_fail(...) ((cs_fail)(__VA_ARGS__), -1)
-#endif
-
 #endif

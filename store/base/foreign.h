@@ -10,8 +10,7 @@
  * tenth of the time that passes. Beyond that they fail at once with -ETIMEDOUT, and who was late fails at once for a
  * minute. All functions: any thread. Until cs_foreign_limit the calls are made directly: who reads their own files may
  * wait for them. */
-#ifndef CS_STORE_BASE_FOREIGN_H
-#define CS_STORE_BASE_FOREIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ uint64_t cs_foreign_unanswered(void);
 /* Ends a child of ours, by force, and waits for that up to `ms`. 0: it is reaped. -ETIMEDOUT: it hangs in the kernel, and is
  * reaped some day. `used` may be NULL. */
 int cs_end_child(pid_t pid, unsigned ms, int *status, struct rusage *used);
-
-#endif

@@ -2,8 +2,7 @@
 /* What the helper of foreign.h does, and we ourselves where there is none. It runs in our memory, next to our threads,
  * and may be killed anywhere. It takes no lock, allocates nothing, and calls nothing of the C library, whose errno is
  * our thread's. */
-#ifndef CS_STORE_BASE_FOREIGN_WORKER_H
-#define CS_STORE_BASE_FOREIGN_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct cs_foreign_question {
 void cs_foreign_work(struct cs_foreign_question *q, int fd);
 /* The helper's life: questions come as messages over `socket`, with a descriptor or without. */
 int cs_foreign_serve(struct cs_foreign_question *q, int socket);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How source lines lie in the kept copy of JIT code, for its writer and its reader: FORMAT.md. */
-#ifndef CS_STORE_BASE_KEPT_LINES_H
-#define CS_STORE_BASE_KEPT_LINES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct cs_kept_line {
     uint32_t file;         /* where its text begins; 0: "" */
     uint32_t zero;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The small files in which the kernel says how things are: /proc and /sys. Paths are formatted as by printf. What isn't there, or
  * isn't for us, reads as empty. Any thread. */
-#ifndef CS_STORE_BASE_KERNEL_FILES_H
-#define CS_STORE_BASE_KERNEL_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ const char *cs_stat_field(const char *stat, unsigned n);
 
 /* The threads of a process now, to be freed: how many, or -errno. */
 int cs_tasks_of(pid_t pid, pid_t **tids);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Keys come from strangers, too. Where a key lies depends on a number that nobody knows (hash_seed.h), so that nobody
  * can choose keys that meet. */
-#ifndef CS_STORE_BASE_MAP_H
-#define CS_STORE_BASE_MAP_H
+#pragma once
 
 #include "store/base/hash_seed.h"
 
@@ -97,5 +96,3 @@ static inline void cs_map_fini(struct cs_map *map)
     free(map->slots);
     *map = (struct cs_map){0};
 }
-
-#endif

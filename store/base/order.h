@@ -6,8 +6,7 @@
  *
  * The second defines a static function `most_first` of two elements `a` and `b`: the first comparison that isn't 0
  * decides, of five at most. Then cs_sort(rows, n, most_first), and cs_find(&key, rows, n, most_first). */
-#ifndef CS_STORE_BASE_ORDER_H
-#define CS_STORE_BASE_ORDER_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -30,5 +29,3 @@
 #define cs_sort(at, n, by) ((n) ? qsort((at), (n), sizeof *(at), (by)) : (void)0)
 #define cs_find(key, at, n, by)                                                                              \
     ((__typeof__(&*(at)))((n) ? bsearch((key), (at), (n), sizeof *(at), (by)) : NULL))
-
-#endif

@@ -2,8 +2,7 @@
 /* Pseudo-random numbers: splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
  * OOPSLA 2014), one addition and two multiplications a number. Any seed is good, 0 too; the caller seeds and
  * owns the state, so that the same seed gives the same numbers on every machine. Not for secrets. */
-#ifndef CS_STORE_BASE_RANDOM_H
-#define CS_STORE_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline double cs_random_unit(struct cs_random *random)
 {
     return ((double)(cs_random_next(random) >> 12) + 0.5) * 0x1p-52;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * that hangs its reader, or a terminal that becomes ours. It may also lead to a device that acts when opened, or out
  * of a container. So a path is first looked at without opening it (O_PATH), and only a regular file of a size that is
  * allowed is opened. Any thread. */
-#ifndef CS_STORE_BASE_REGULAR_FILE_H
-#define CS_STORE_BASE_REGULAR_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int cs_open_owned(const char *root, const char *path, uint64_t bytes_max, uid_t 
 int cs_stat_beneath(const char *root, const char *path, struct stat *st);
 /* May everybody read this file, by its own mode and those of all folders above it? Links are followed first. */
 bool cs_everybody_may_read(const char *path);
-
-#endif

@@ -12,8 +12,7 @@
  *     cs_fail(err, ENOENT, "there is no image %s%s", asked, cs_did_you_mean(&r).text);
  *
  * signals/reader/reader_names.c cleans by the same rule, in code of its own licence; a test compares the two. */
-#ifndef CS_STORE_BASE_TEXT_H
-#define CS_STORE_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ struct cs_did_you_mean {
     char text[160];
 };
 struct cs_did_you_mean cs_did_you_mean(const struct cs_resembling *r);
-
-#endif

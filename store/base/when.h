@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Times as people write and read them, in local time. Any thread. */
-#ifndef CS_STORE_BASE_WHEN_H
-#define CS_STORE_BASE_WHEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ bool cs_when_parse(const char *text, uint64_t now_ms, uint64_t after_ms, uint64_
 /* "2026-11-28 14:40:00 to 14:45:00" */
 #define CS_WHEN_RANGE_MAX 64
 void cs_when_range(uint64_t from_ms, uint64_t to_ms, char text[CS_WHEN_RANGE_MAX]);
-
-#endif

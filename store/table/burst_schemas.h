@@ -28,8 +28,7 @@
  * lines (pages) touched since, counted exactly for short distances: near = fewer than 256 lines (64 pages),
  * else far. Addresses are virtual.
  */
-#ifndef CS_STORE_TABLE_BURST_SCHEMAS_H
-#define CS_STORE_TABLE_BURST_SCHEMAS_H
+#pragma once
 
 #include "store/table/table.h"
 
@@ -166,5 +165,3 @@ enum cs_sharing_column {
     CS_SHARING_BURSTS,
     CS_SHARING_N,
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strings numbered 0, 1, 2, ... in the order of their first appearance. Pointers to them stay valid until
  * _fini. For store/ only. Invariant: no two strings are equal. */
-#ifndef CS_STORE_TABLE_DICTIONARY_H
-#define CS_STORE_TABLE_DICTIONARY_H
+#pragma once
 
 #include "store/base/map.h"
 
@@ -25,5 +24,3 @@ int64_t cs_dictionary_add(struct cs_dictionary *dictionary, const char *text, si
 /* Brings `ranks` up to date. Never fails: the space was taken when strings were added. */
 void cs_dictionary_rank(struct cs_dictionary *dictionary);
 void cs_dictionary_fini(struct cs_dictionary *dictionary);
-
-#endif

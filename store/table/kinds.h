@@ -2,8 +2,7 @@
 /* The kinds of profiles that a store holds: one list for those who write and those who read. A kind is its name and
  * its columns together, so that nobody takes rows of other columns for it. Whether a part of an epoch's time can have a
  * part of its rows is in store/times.c. CONTRIBUTING.md says what else a new kind needs. */
-#ifndef CS_STORE_TABLE_KINDS_H
-#define CS_STORE_TABLE_KINDS_H
+#pragma once
 
 #include "store/table/table.h"
 
@@ -71,5 +70,3 @@ static inline const void *cs_table_at(struct cs_table *table, size_t i)
 {
     return cs_table_row(table, i);
 }
-
-#endif

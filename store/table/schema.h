@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of the schemas in files. For store/ only; the schemas themselves are in table.h. */
-#ifndef CS_STORE_TABLE_SCHEMA_H
-#define CS_STORE_TABLE_SCHEMA_H
+#pragma once
 
 #include "store/table/table.h"
 
@@ -17,5 +16,3 @@ uint64_t cs_schema_number(const struct cs_schema *schema);
 const struct cs_schema *cs_schema_numbered(uint64_t number);
 /* Has a kind, keys first, at least one key, names, known column kinds. */
 bool cs_schema_valid(const struct cs_schema *schema);
-
-#endif

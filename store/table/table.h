@@ -15,8 +15,7 @@
  * May be used by everybody; depends on nothing of ours. Not thread-safe: one owner a table.
  * Cost: cs_table_add is an amortised O(1) hash insertion; sorted iteration costs one sort after the last add.
  */
-#ifndef CS_STORE_TABLE_TABLE_H
-#define CS_STORE_TABLE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ const uint64_t *cs_table_row(struct cs_table *table, size_t i);
 void cs_table_sort(struct cs_table *table);
 /* Sum over all rows of column `column`, saturating. */
 uint64_t cs_table_sum(const struct cs_table *table, unsigned column);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a recording of waits leaves (FORMAT.md, "Waits"): all under the pseudo-image of contexts. Times are ns. */
-#ifndef CS_STORE_TABLE_WAIT_SCHEMAS_H
-#define CS_STORE_TABLE_WAIT_SCHEMAS_H
+#pragma once
 
 #include "store/table/table.h"
 
@@ -75,5 +74,3 @@ enum cs_wait_times_column {
     CS_WAIT_TIMES_ON, /* ns that the thread had run: at BEGIN; of a thread at END */
     CS_WAIT_TIMES_N,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The alarm that goes off while a thread runs its own code, and what else of signals may end calls early. */
-#ifndef CS_SAMPLER_BURST_HOLDER_ALARM_H
-#define CS_SAMPLER_BURST_HOLDER_ALARM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int alarm_set(uint32_t tid, uint32_t lead_ns, int quiet_signal);
 bool has_children(uint32_t tid);
 /* A signal, this or another, is on its way to the thread. */
 bool signal_is_pending(uint32_t tid);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A thread that becomes another program while we trace it: it stands before the first instruction of that program (PTRACE_EVENT_EXEC),
  * traced with PTRACE_O_TRACESYSGOOD. Part of the runner, and of the profiler itself (sampler/timers/). */
-#ifndef CS_SAMPLER_BURST_HOLDER_EXEC_AGAIN_H
-#define CS_SAMPLER_BURST_HOLDER_EXEC_AGAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool exec_can_be_seen(uint32_t tid);
 bool exec_takes_rights(uint32_t tid);
 /* Detaches it, with the rights that the program's file gives. False: it runs, traced: a signal interrupted us. */
 bool exec_detach(uint32_t tid);
-
-#endif

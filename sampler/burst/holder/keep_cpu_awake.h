@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps the CPU of a stopped thread out of idle, and the runner off that CPU. */
-#ifndef CS_SAMPLER_BURST_HOLDER_KEEP_CPU_AWAKE_H
-#define CS_SAMPLER_BURST_HOLDER_KEEP_CPU_AWAKE_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -24,5 +23,3 @@ struct idle_keeper {
 extern struct idle_keeper idle_keeper;
 extern struct warm_pages *idle_keeper_pages;
 void idle_keeper_read_some(void); /* what the thread that turns does again and again */
-
-#endif

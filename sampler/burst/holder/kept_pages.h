@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the pages that the replayer wants to have of a thread that stands. */
-#ifndef CS_SAMPLER_BURST_HOLDER_KEPT_PAGES_H
-#define CS_SAMPLER_BURST_HOLDER_KEPT_PAGES_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -9,5 +8,3 @@ void kept_pages_rest(void);         /* gives that back, and what else only burst
 void kept_pages_prepare(bool many); /* which, and room for them, nothing being stopped */
 /* Of the thread, which stands before us, until the deadline (TSC). How many came. Those that aren't there are left out. */
 uint32_t kept_pages_copy(uint32_t tid, uint64_t deadline);
-
-#endif

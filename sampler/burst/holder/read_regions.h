@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the target's memory map, for the replayer. */
-#ifndef CS_SAMPLER_BURST_HOLDER_READ_REGIONS_H
-#define CS_SAMPLER_BURST_HOLDER_READ_REGIONS_H
+#pragma once
 
 /* 0, 1 when it changed, -1 when the target is gone. */
 int regions_refresh(void);
-
-#endif

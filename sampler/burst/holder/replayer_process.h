@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process that runs foreign code. */
-#ifndef CS_SAMPLER_BURST_HOLDER_REPLAYER_PROCESS_H
-#define CS_SAMPLER_BURST_HOLDER_REPLAYER_PROCESS_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -18,5 +17,3 @@ void replayer_beside_us(void);
 void replayer_real_time(bool on);
 /* Has it give back what only bursts need. */
 void replayer_rest(void);
-
-#endif

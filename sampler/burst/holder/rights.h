@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What /proc/TID/status says of a thread's rights. */
-#ifndef CS_SAMPLER_BURST_HOLDER_RIGHTS_H
-#define CS_SAMPLER_BURST_HOLDER_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 size_t rights_of(const char *status, char rights[RIGHTS_MAX]);
 /* The number of a field, "NoNewPrivs:"; 0 when it isn't there. */
 uint32_t status_number(const char *status, const char *field);
-
-#endif

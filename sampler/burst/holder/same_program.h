@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is a thread still of the program, and has it still the rights, that the runner was made for? */
-#ifndef CS_SAMPLER_BURST_HOLDER_SAME_PROGRAM_H
-#define CS_SAMPLER_BURST_HOLDER_SAME_PROGRAM_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 
@@ -12,5 +11,3 @@ int program_keep(uint32_t pid, uint32_t *uid, uint32_t *gid);
 enum cs_burst_skip program_open(uint32_t tid);
 /* Again, of the same thread. */
 enum cs_burst_skip program_look(uint32_t tid);
-
-#endif

@@ -23,11 +23,8 @@
  *   stop_thread        stops a thread without its noticing, and makes a burst
  *   start              entry, own stack, the loop over commands
  */
-#ifndef CS_SAMPLER_BURST_HOLDER_STOP_THREAD_H
-#define CS_SAMPLER_BURST_HOLDER_STOP_THREAD_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 
 void burst(struct cs_burst_shared *shared); /* the burst that shared->command asks for */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the replayer found, for the profiler. */
-#ifndef CS_SAMPLER_BURST_HOLDER_TAKE_ROWS_H
-#define CS_SAMPLER_BURST_HOLDER_TAKE_ROWS_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -9,5 +8,3 @@
  * at for the last time. */
 void take_rows(struct cs_burst_shared *to, const struct cs_burst_shared *rows, bool timed,
                uint64_t watched_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks at the thread that was let go. */
-#ifndef CS_SAMPLER_BURST_HOLDER_WATCH_THREAD_H
-#define CS_SAMPLER_BURST_HOLDER_WATCH_THREAD_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -9,5 +8,3 @@ void watch_open(uint32_t tid); /* before the thread is seized; if it fails what 
 void watch_begin(const struct replay_told *told, uint64_t ticks_a_us); /* the thread is about to go */
 void watch_thread(uint32_t tid); /* it went; returns when it was seen often enough */
 void watch_close(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From here on this process can do next to nothing. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_GIVE_UP_RIGHTS_H
-#define CS_SAMPLER_BURST_REPLAYER_GIVE_UP_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,5 +8,3 @@
 /* Dies with its parent. Keeps the descriptors of the target's memory, and of these two (-1: none), for what each is for. False: it
  * couldn't be done. */
 bool give_up_rights(int32_t parent, uint32_t uid, uint32_t gid, int faults, int self);
-
-#endif

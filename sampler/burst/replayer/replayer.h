@@ -11,8 +11,7 @@
  *   give_up_rights  from there on this process can do next to nothing
  *   replayer        starts with nothing, then answers the holder's questions
  */
-#ifndef CS_SAMPLER_BURST_REPLAYER_REPLAYER_H
-#define CS_SAMPLER_BURST_REPLAYER_REPLAYER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ extern bool have_fsgsbase; /* start.c learns it */
 /* In a process of its own, whose parent is the holder: gives up all rights, as this user and group or less,
  * and serves. */
 _Noreturn void replayer_main(int32_t parent, uint32_t uid, uint32_t gid);
-
-#endif

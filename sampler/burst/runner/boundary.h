@@ -10,8 +10,7 @@
  * once, bounds it, and only then uses it. Addresses from here serve for nothing but reading the target's own
  * memory, which the replayer can read itself. The holder never reads back what it wrote here. The replayer
  * may believe the holder. */
-#ifndef CS_SAMPLER_BURST_RUNNER_BOUNDARY_H
-#define CS_SAMPLER_BURST_RUNNER_BOUNDARY_H
+#pragma once
 
 #include "sampler/burst/runner/runner.h"
 
@@ -124,5 +123,3 @@ struct boundary {
 #define BOUNDARY_BYTES_MAX 0x8000000ULL
 _Static_assert(sizeof(struct boundary) <= BOUNDARY_BYTES_MAX, "beside it lie other things");
 #define boundary ((struct boundary *)BOUNDARY_AT)
-
-#endif

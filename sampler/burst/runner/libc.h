@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the compiler and libZydis call by themselves, in a program without libc. */
-#ifndef CS_SAMPLER_BURST_RUNNER_LIBC_H
-#define CS_SAMPLER_BURST_RUNNER_LIBC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@ void *memcpy(void *to, const void *from, size_t n);
 void *memset(void *to, int byte, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 size_t strlen(const char *text);
-
-#endif

@@ -41,8 +41,7 @@
  * trace, other rows from its beginning, as of any burst.
  *
  * One thread runs at a time; all state is static, because the process is nothing else than this state. */
-#ifndef CS_SAMPLER_BURST_RUNNER_RUNNER_H
-#define CS_SAMPLER_BURST_RUNNER_RUNNER_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 
@@ -59,5 +58,3 @@ struct registers { /* as PTRACE_GETREGSET gives them */
     uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs,
         eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls of the burst runner, which has no libc: its address space must be empty but for itself. Each
  * returns what the kernel returns: negative errno on failure. */
-#ifndef CS_SAMPLER_BURST_RUNNER_SYS_H
-#define CS_SAMPLER_BURST_RUNNER_SYS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ static inline uint64_t tsc(void)
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
 }
-
-#endif

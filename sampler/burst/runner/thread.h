@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads: starting one of the runner's own, clocks, and what /proc tells of any. Times in ns. */
-#ifndef CS_SAMPLER_BURST_RUNNER_THREAD_H
-#define CS_SAMPLER_BURST_RUNNER_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct thread_place {
 };
 /* Where it is. False when it is gone. */
 bool thread_place(uint32_t tid, struct thread_place *place);
-
-#endif

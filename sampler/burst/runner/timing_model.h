@@ -2,8 +2,7 @@
 /* Every constant of the timing of bursts: what it is, its unit, which `bench/run` shows it. One without a
  * source was chosen by how the first programs behaved, and nobody wrote down what other values would do. To
  * try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE. */
-#ifndef CS_SAMPLER_BURST_RUNNER_TIMING_MODEL_H
-#define CS_SAMPLER_BURST_RUNNER_TIMING_MODEL_H
+#pragma once
 
 /* ---- polled words (polled_words.c) ---- */
 /* Words that are written again and again, at most: more of them slow the thread; unit: words; shows:
@@ -158,6 +157,4 @@
 /* The same where they do again and again; unit: bursts; shows: burst-loss */
 #ifndef CS_MODEL_ALONE_MAX
 #define CS_MODEL_ALONE_MAX 64
-#endif
-
 #endif

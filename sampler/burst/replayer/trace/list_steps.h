@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the trace says that the thread will go, for the holder to verify. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_LIST_STEPS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_LIST_STEPS_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
 uint32_t list_steps(const struct run *run, uint32_t wanted); /* into boundary->steps; how many */
-
-#endif

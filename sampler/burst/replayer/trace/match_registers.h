@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where in a trace a thread was when it was seen with these registers. Pure. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_MATCH_REGISTERS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_MATCH_REGISTERS_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
@@ -14,5 +13,3 @@ uint64_t match(const struct run *run, const struct registers *registers, struct 
 uint64_t match_noted(const struct run *run, struct snapshot *snapshots, unsigned n);
 /* The branch that instructions [from, to) of the trace executed most; 0: none. */
 uint64_t busiest_branch(const struct run *run, uint64_t from, uint64_t to);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What memory instructions and code touched in a burst; rows into `shared`. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_MEMORY_PROFILE_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_MEMORY_PROFILE_H
+#pragma once
 
 #include "sampler/burst/wire.h"
 
@@ -12,5 +11,3 @@ void memory_profile_begin(struct cs_burst_shared *shared);
 void memory_profile_access(uint64_t insn, unsigned number, unsigned flags, uint64_t addr, uint64_t size,
                            bool pointer);
 void memory_profile_code(uint64_t from, uint64_t to);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How fast the thread, let go, ran what the trace holds. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TIMED_BURST_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_TIMED_BURST_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
@@ -13,5 +12,3 @@ void timed_burst_ran(const struct run *run, const struct registers *registers);
 /* It was; what does that tell? */
 void timed_burst_end(struct cs_burst_outcome *outcome, const struct run *run,
                      const struct registers *registers, const void *vectors, uint64_t vectors_bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When to take register snapshots of a thread that was let go, and from those to timed intervals. Pure. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TIMING_SAMPLES_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_TIMING_SAMPLES_H
+#pragma once
 
 #include "sampler/burst/replayer/trace/match_registers.h"
 
@@ -31,5 +30,3 @@ void snapshot_learn(struct snapshot_clock *clock, const struct cs_burst_outcome 
 /* By the 1 to SNAPSHOTS_MAX snapshots that came. */
 void snapshot_interval(struct cs_burst_outcome *outcome, const struct run *run,
                        const struct snapshot *snapshot, unsigned n, const struct snapshot_clock *clock);
-
-#endif

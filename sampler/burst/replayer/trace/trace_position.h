@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How far in its trace the thread was at each poll. Pure. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_POSITION_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_POSITION_H
+#pragma once
 
 #include "sampler/burst/replayer/trace/word_history.h"
 
@@ -19,5 +18,3 @@ struct position_interval {
 /* The intervals that are known best: one from the thread's start on, with cold caches, and a later one. */
 void position_intervals(const struct polled_words *polled, const struct trace_positions *known,
                         struct position_interval *early, struct position_interval *late);
-
-#endif

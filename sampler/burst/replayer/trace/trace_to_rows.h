@@ -22,13 +22,10 @@
  * 40 instructions (END_FALL: control just falls through to the next). Some end where following stopped (END_STOP). A
  * last one may have been left in its middle. So an edge always starts at a branch. None leads into the block that the
  * burst begins with, because how the thread came there wasn't seen. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_TRACE_TO_ROWS_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
 void trace_to_rows(struct cs_burst_shared *shared, const struct run *run, const struct registers *registers);
 uint64_t trace_room(uint32_t instructions); /* bytes of trace that so many will need */
 void after_answer(void);                    /* work that nobody waits for */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the stopped thread will use is in its CPU's caches when it goes on. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_WARM_CACHES_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_WARM_CACHES_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
@@ -9,5 +8,3 @@
  * TSC. */
 uint64_t cache_warming_list(struct warm_pages *pages, const struct run *run,
                             const struct registers *registers, uint64_t ticks_a_us);
-
-#endif

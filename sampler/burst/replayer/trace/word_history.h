@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When the trace changes the polled words, and to what. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRACE_WORD_HISTORY_H
-#define CS_SAMPLER_BURST_REPLAYER_TRACE_WORD_HISTORY_H
+#pragma once
 
 #include "sampler/burst/replayer/trace/polled_words.h"
 
@@ -26,5 +25,3 @@ uint64_t history_begin(const struct polled_words *polled, const struct run *run,
 bool history_again(const struct polled_words *polled, const struct run *run, uint64_t length,
                    const struct registers *registers, const void *vectors, uint64_t vectors_bytes,
                    struct run *second);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writing the parts of a block's translation; each goes to `at` (emit.h). Registers and flags are as before,
  * but for what the target's own instruction changes. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCK_CODE_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCK_CODE_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/register_slots.h"
 
@@ -23,5 +22,3 @@ void write_word_slots(unsigned number, const uint64_t *word_addrs);
 void copy_insn(const struct decoded *d);
 void write_push_return(uint64_t addr);
 void write_target(const struct decoded *d); /* hot.target = operand of an indirect jump or call */
-
-#endif

@@ -2,8 +2,7 @@
 /* The translated blocks and what is known of each. The translator writes these tables, readers of a trace
  * need them. A block is numbered by its place in `blocks`. Its operands, instructions and slots follow each
  * other in the other tables from first_op, first_note and first_slot on. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCKS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_BLOCKS_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -50,5 +49,3 @@ extern struct memory_op memory_ops[OPS_MAX];
 extern uint32_t n_ops;
 extern struct insn_note insn_notes[NOTES_MAX];
 extern struct slot_note slot_notes[SLOT_NOTES_MAX];
-
-#endif

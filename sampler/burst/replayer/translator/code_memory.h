@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The memory of the code cache. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_MEMORY_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ bool code_memory_open(void);
 bool code_memory_taken(void); /* by the target: where it can be written */
 /* Has memory from here on, for what comes next: to bring it later costs time while a thread is stopped. */
 void code_memory_touch(const uint8_t *from);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's code pages, only for the translator: nothing runs in them. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_PAGES_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_CODE_PAGES_H
+#pragma once
 
 #include "sampler/burst/runner/runner.h"
 
@@ -10,5 +9,3 @@ void code_ran(uint64_t from, uint64_t to); /* notes that the pages of [from, to)
 bool code_unchanged(void);                 /* compares those with the target; forgets that they ran */
 void code_forget(void);                    /* forgets all copies */
 bool code_moved(void);                     /* do copied pages belong to other regions now? */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libZydis inside the burst runner: the calls that the translator uses. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_DECODER_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_DECODER_H
+#pragma once
 
 #include <Zydis/Zydis.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ struct decoder_calls {
 };
 extern struct decoder_calls decoder;
 bool decoder_load(int fd); /* false: this is no libZydis */
-
-#endif

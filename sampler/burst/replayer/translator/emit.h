@@ -2,8 +2,7 @@
 /* The few x86-64 instructions that the translator writes around the copied ones. None changes a status flag
  * unless its name says so. `at` is where the next byte goes. Registers by number. For translate.c and
  * block_code.c. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_EMIT_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_EMIT_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/blocks.h"
 
@@ -123,5 +122,3 @@ static inline void flags_from_rax(void)
     byte(0x7f);
     byte(0x9e); /* sahf */
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Regions of the target that are mapped here as a whole, but empty. Bringing a page, or dropping it, then
  * doesn't change the mappings. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_FAULT_WINDOWS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_FAULT_WINDOWS_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/regions.h"
 
@@ -16,5 +15,3 @@ long window_bring(uint64_t from, uint64_t to);
 void window_drop(uint64_t addr); /* at the latest by the next window_drop_done() */
 void window_drop_done(void);
 void windows_forget_changed(void); /* those of regions that are gone, with the pages that they hold */
-
-#endif

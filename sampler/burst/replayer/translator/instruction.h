@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an instruction is to the translator. Pure. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_INSTRUCTION_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_INSTRUCTION_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/blocks.h"
 #include "sampler/burst/replayer/translator/decoder.h"
@@ -17,5 +16,3 @@ unsigned general(ZydisRegister reg); /* number of the general register that `reg
 /* CS_BURST_FULL, or the cause that ends a burst before this instruction. */
 enum cs_burst_cause stops(const struct decoded *d);
 int end_of(const struct decoded *d); /* END_… */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies of the target's data pages, at their own addresses. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_PAGES_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_PAGES_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -30,5 +29,3 @@ struct clock_pages {
 };
 extern struct clock_pages clock_pages[CLOCK_PAGES_MAX]; /* in the order of the map */
 extern unsigned n_clock_pages;
-
-#endif

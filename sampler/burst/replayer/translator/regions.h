@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The target's memory map, as the holder has read it. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_REGIONS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_REGIONS_H
+#pragma once
 
 #include "sampler/burst/runner/boundary.h"
 
@@ -11,5 +10,3 @@ const struct region *region_stack_above(uint64_t addr); /* the stack, if growing
 bool region_would_wait(const struct region *region, uint64_t addr);
 uint64_t region_identity(const struct region *region, uint64_t addr);
 bool regions_overlap(uint64_t from, uint64_t to);
-
-#endif

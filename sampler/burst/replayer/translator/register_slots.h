@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which registers a block notes, and when. State of one block at a time: capture_begin, then note_operands
  * and effects for each instruction in order, then capture_slots is whole. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_REGISTER_SLOTS_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_REGISTER_SLOTS_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/instruction.h"
 
@@ -26,5 +25,3 @@ struct insn_note effects(const struct decoded *d); /* which registers hold other
 /* A register whose value nobody needs at the block's start: written as a whole before it is read. 16: there
  * is none. */
 unsigned dead_register(const struct decoded *decoded, const struct insn_note *notes, unsigned n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Into translated code and out of it, by signals. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_SIGNAL_ENTRY_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_SIGNAL_ENTRY_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/trace.h"
 
@@ -11,5 +10,3 @@ void trace_rest(void);    /* between bursts: gives its memory back */
 /* Runs from these registers. `deadline` in TSC. */
 void run_burst(const struct registers *registers, const void *xstate, uint64_t xstate_bytes,
                uint64_t trace_bytes, uint64_t deadline, struct run *run);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The trace of a burst and how to read it. Records are a block number (32 bits) and the block's slots (64
  * bits each), without gaps. Pure. */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRACE_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRACE_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/blocks.h"
 
@@ -45,5 +44,3 @@ static inline uint64_t operand_address(const struct memory_op *op, const loose64
         addr += registers->gs_base;
     return addr;
 }
-
-#endif

@@ -19,8 +19,7 @@
  *   translate       blocks of the target to blocks of the code cache
  *   signal_entry    into translated code and out of it, by signals
  */
-#ifndef CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRANSLATE_H
-#define CS_SAMPLER_BURST_REPLAYER_TRANSLATOR_TRANSLATE_H
+#pragma once
 
 #include "sampler/burst/replayer/translator/register_slots.h"
 
@@ -54,5 +53,3 @@ enum {
 };
 extern uint8_t exit_stubs[];
 bool in_cache(uint64_t addr);
-
-#endif
