@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Base and head of real programs, for gate-false, gate-time and gate-work: linked once more by bench/programs, with an object in front."""
-import json, os, resource, shlex, shutil, subprocess, sys, tempfile
+import json, math, os, shlex, shutil, statistics, subprocess, sys, tempfile, time
 
 TOOL, BUILD = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 PROGRAMS = "bzip2 lua5.4 mawk cmark jimtcl zstd duktape sqlite3".split()
@@ -52,9 +52,9 @@ __attribute__((noinline)) void *planted_work(void *second)
     __asm__("" : "+r"(words));
     for (unsigned long i = 0; i < TURNS; i++)
         if (second)
-            words->two++;
+            __atomic_fetch_add(&words->two, 1, __ATOMIC_RELAXED);
         else
-            words->one++;
+            __atomic_fetch_add(&words->one, 1, __ATOMIC_RELAXED);
     return 0;
 }
 __attribute__((constructor)) static void planted_begin(void)
@@ -75,6 +75,7 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
 __attribute__((constructor)) static void planted_begin(void) { planted_work(TURNS); }
 """,
 }
+SLEEP_MORE = 0.0009  # seconds a turn of "wait"
 # Code that nobody calls: what follows it in the file lies elsewhere.
 UNRELATED = "int unrelated(int x) { " + "x = x * 3 + 1; if (x & 64) x ^= 5; " * 60 + "return x; }\n"
 
@@ -111,32 +112,73 @@ def command(name, executable, size="full"):
     return shlex.split(said.stdout)
 
 
-def cpu_seconds(argv):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def run_on(argv, cpus):
+    """A run that has begun: a function that waits for its CPU time in seconds."""
+    pid = os.fork()
+    if pid == 0:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(nothing, fd)
+        os.sched_setaffinity(0, cpus)
+        os.execvp(argv[0], argv)
+
+    def end():
+        _, status, used = os.wait4(pid, 0)
+        assert status == 0, argv
+        return used.ru_utime + used.ru_stime
+    return end
 
 
-def slower_pair(kind, name, place, percent, size="full"):
-    """Base and head with as many turns of SLOWER[kind], so many that the head takes `percent` more of the base's time."""
-    def cost(side, turns):
-        built = link(name, f"{place}/try", SLOWER[kind], f"-DHEAD={side}", f"-DTURNS={turns}ul")
-        return min(cpu_seconds(command(name, built, size)) for _ in range(3))
-    turns = {"cache": 4_000_000, "branch": 40_000_000, "sharing": 20_000_000, "wait": 0}[kind]
-    plain, more = cost(0, turns), cost(1, turns)
-    each = (more - plain) / turns if turns else 0.0009
-    none = plain if kind == "wait" else cost(0, 0)
-    own = (plain - none) / turns if turns else 0
-    if not each > 0.02 * own or not each > 0:
-        return None  # nothing that could be measured here and now
+def measured(base, head, together, pairs):
+    """How much more CPU time the head takes, in percent, and its standard error, by pairs of our own: at the same time on one CPU, or one
+    after the other on all."""
+    may, logs = sorted(os.sched_getaffinity(0)), []
+    for i in range(pairs):
+        cpus = {may[i // 2 % len(may)]} if together else set(may)
+        order, ends = (0, 1) if i % 2 else (1, 0), {}
+        for side in order:
+            ends[side] = run_on((base, head)[side], cpus)
+            if not together:
+                seconds = ends[side]()
+                ends[side] = lambda seconds=seconds: seconds
+        logs.append(math.log(ends[1]() / ends[0]()))
+    return 100 * math.expm1(statistics.fmean(logs)), 100 * statistics.stdev(logs) / pairs ** 0.5
+
+
+def slower_pair(kind, name, place, percent, size="full", pairs=16):
+    """Base and head with as many turns of SLOWER[kind], so many that the head takes `percent` more of the base's time; what pairs of runs
+    measured of that, and its standard error. None: it isn't near that, or can't be measured here and now. A sleep's length is what it asks for."""
+    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "wait": 1}[kind]
+
+    def alone(side, turns):
+        os.makedirs(f"{place}/try", exist_ok=True)
+        with open(f"{place}/try/alone.c", "w") as f:
+            f.write(SLOWER[kind] + "int main(void) { return 0; }\n")
+        subprocess.run(["gcc", "-O1", "-g", f"-DHEAD={side}", f"-DTURNS={turns}ul", "-o", f"{place}/try/alone", f"{place}/try/alone.c"], check=True)
+        return min(run_on([f"{place}/try/alone"], os.sched_getaffinity(0))() for _ in range(7))
+
+    def sides(turns):
+        return [command(name, link(name, f"{place}/{side}", SLOWER[kind], f"-DHEAD={i}", f"-DTURNS={turns}ul"), size)
+                for i, side in enumerate(("base", "head"))]
+    argv = sides(0)[0]
+    none = statistics.median(run_on(argv, os.sched_getaffinity(0))() for _ in range(7))
+    if kind == "wait":
+        turns = max(round(percent / 100 * none / SLEEP_MORE), 1)
+        return (*sides(turns), round(100 * turns * SLEEP_MORE / none, 2), 0)
+    begin, plain, more = alone(0, 0), alone(0, turns), alone(1, turns)
+    own, each = max(plain - begin, 0) / turns, (more - plain) / turns
+    if not each > 0:
+        return None
     # (each * turns) is `percent` of (none + own * turns)
-    turns = round(percent / 100 * none / max(each - percent / 100 * own, 1e-12))
-    if kind != "wait":  # once more where it is to be
-        is_now = 100 * (cost(1, turns) / cost(0, turns) - 1)
-        turns = round(turns * min(max(percent / max(is_now, 0.1), 0.4), 2.5))
-    return [command(name, link(name, f"{place}/{side}", SLOWER[kind], f"-DHEAD={i}", f"-DTURNS={turns}ul"), size)
-            for i, side in enumerate(("base", "head"))]
+    turns = max(round(percent / 100 * none / max(each - percent / 100 * own, each / 4)), 1)
+    for _ in range(3):
+        pair = sides(turns)
+        is_now, error = measured(*pair, kind != "sharing", pairs)
+        print(f"{kind} {name}: {turns} turns take {is_now:.2f} +- {error:.2f} % more", file=sys.stderr)
+        if abs(is_now - percent) < 0.2 * percent + error and error < 0.25 * percent:
+            break
+        turns = max(round(turns * min(max(percent / max(is_now, 0.1), 0.4), 2.5)), 1)
+    return (*pair, round(is_now, 2), round(error, 2)) if abs(is_now - percent) < 0.5 * percent and error < 0.35 * percent else None
 
 
 def instructions(argv):
@@ -175,11 +217,11 @@ def planted(percent, seconds, n, trials, size, place, pair, lines, **more):
             if not made:
                 print(f"{name} {more}: the planted change takes no time here", file=sys.stderr)
                 continue
-            base, head = made
+            base, head, *truth = made
             code, said = gate("--for", f"{seconds}s", "--base-command", shlex.join(base), "--", *head)
             check = {c["check"]: c for c in said["checks"]}
             first = said["guilty"][0] if said["guilty"] else {}
-            rows.append({"program": name, **more, "slower": code == 1, "cause": first.get("cause"), "work": check["work"]["verdict"], "pace": check["pace"]["verdict"],
+            rows.append({"program": name, **more, "measured": truth, "slower": code == 1, "cause": first.get("cause"), "work": check["work"]["verdict"], "pace": check["pace"]["verdict"],
                          "waits": check["waits"]["verdict"], "change": check["pace"]["change_percent"], "work_change": check["work"]["change_percent"],
                          "would_see": check["pace"]["visible_percent"], "pairs": check["pace"]["runs_base"],
                          "function": first.get("function") == "planted_work",

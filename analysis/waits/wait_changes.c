@@ -60,6 +60,7 @@ static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_
                                                 .where = keep(c, where),
                                                 .image = keep(c, image),
                                                 .meanwhile = "",
+                                                .object = "",
                                                 .idle = g->reading == CS_WAIT_IS_IDLE};
     return &c->at[n];
 }
@@ -98,6 +99,8 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
         x->side[side].own_cpu_ns += (double)g->facts.by_own_ns;
         if (g->blame.text && !c->by_kind)
             x->meanwhile = keep(c, g->blame.text);
+        if (g->object.text && !c->by_kind)
+            x->object = keep(c, g->object.text);
     }
     for (size_t i = 0; i < c->n; i++)
         if (!in_run(&c->at[i], r))

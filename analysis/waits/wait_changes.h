@@ -22,9 +22,9 @@ struct cs_wait_in_run {
 
 struct cs_wait_change {
     const char *kind, *where,
-        *image;            /* image: its last part; "" where the chain has no code of the program's own */
-    const char *meanwhile; /* of the last run that tells it; "" */
-    bool idle;             /* a wait for something to do */
+        *image; /* image: its last part; "" where the chain has no code of the program's own */
+    const char *meanwhile, *object; /* of the last run that tells it; "" */
+    bool idle;                      /* a wait for something to do */
     struct cs_wait_side side[2];
     double difference, ratio; /* of ns, or of shares */
     double discovery;

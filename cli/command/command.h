@@ -10,6 +10,7 @@
  *   time_range      and which times
  *   figures         numbers for people
  *   messages        errors, on standard error
+ *   own_program     our own program as a child
  *   interrupt       signals that end a subcommand that runs for long
  *
  * A subcommand is a file with one constant entry on top; the table in commands.c lists them. Option parsing,

@@ -3,6 +3,7 @@
 
 #include "analysis/statistics/significance.h"
 #include "cli/gate/guilty.h"
+#include "store/base/order.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -56,15 +57,18 @@ static bool differs(const struct runs *runs, const double *value)
     return fabs(b.mean - a.mean) > TIMES_ITS_RANGE * (a.range + b.range);
 }
 
-static const struct run_row *same_row(const struct runs *runs, const struct run_row *row)
+static const char *text(const char *text)
 {
-    for (size_t i = 0; i < runs->n_rows; i++) {
-        const struct run_row *r = &runs->row[i];
-        if (r->name && row->name && r->image && row->image && strcmp(r->name, row->name) == 0 &&
-            strcmp(r->image, row->image) == 0)
-            return r;
-    }
-    return NULL;
+    return text ? text : "";
+}
+
+CS_ORDER(by_name, struct run_row, strcmp(text(a->image), text(b->image)),
+         strcmp(text(a->name), text(b->name)))
+
+/* In the mix, whose rows are sorted. */
+static const struct run_row *mix_of(const struct gate_counted *c, const struct run_row *row)
+{
+    return row->name && row->image ? cs_find(row, c->mix.row, c->mix.n_rows, by_name) : NULL;
 }
 
 /* The words behind the first one of the newest recording's command; NULL: unknown. */
@@ -99,14 +103,14 @@ static bool same_arguments(const struct gate_counted *c)
 
 static bool row_differs(const struct gate_counted *c, const struct run_row *row)
 {
-    const struct run_row *mix = same_row(&c->mix, row);
+    const struct run_row *mix = mix_of(c, row);
     return !mix || differs(&c->functions, row->samples) || differs(&c->mix, mix->samples);
 }
 
 /* How much of a row differs, as a share: by its count and by its mix, with room for numbers that are alike. */
 static double part_differing(const struct gate_counted *c, const struct run_row *row)
 {
-    const struct run_row *rows[2] = {row, same_row(&c->mix, row)};
+    const struct run_row *rows[2] = {row, mix_of(c, row)};
     double part = 0;
     for (unsigned i = 0; i < 2; i++) {
         if (!rows[i])
@@ -177,6 +181,7 @@ int gate_counted_open(struct gate_counted *c, const struct gate *gate, struct cs
     c->known &= rc == 0 && enough(&c->functions) && c->mix.n_runs == c->functions.n_runs;
     if (c->known && (runs_join_renamed(&c->functions) < 0 || runs_join_renamed(&c->mix) < 0))
         return cs_fail(err, ENOMEM, "out of memory for functions");
+    cs_sort(c->mix.row, c->mix.n_rows, by_name);
     if (c->known)
         compare_work(c);
     return rc;

@@ -27,13 +27,14 @@ double gate_mean(const struct gate_run *run, size_t n, unsigned side)
     return of > 0 ? sum / of : (double)NAN;
 }
 
+/* Short waits of single places are sampled. Of a few short ones that is all noise, so what isn't idle is all less the idle ones. */
 double gate_waited_in(const struct gate_evidence *e, size_t run)
 {
-    double sum = 0;
+    double left = e->off_cpu_ns[run];
     for (size_t i = 0; i < e->waits.n; i++)
-        if (!e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
-            sum += e->waits.at[i].by_run.at[run].ns;
-    return sum;
+        if (e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
+            left -= e->waits.at[i].by_run.at[run].ns;
+    return fmax(left, 0);
 }
 
 double gate_whole(const struct gate_evidence *e)
@@ -60,7 +61,7 @@ static int read_counter(struct cs_store *store, const char *name, double *value,
 }
 
 /* That a run has no waits is no failure. */
-static int add_waits(struct gate_evidence *e, struct cs_store *store, unsigned side, struct cs_error *err)
+static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, struct cs_error *err)
 {
     struct cs_wait_groups groups;
     struct cs_calls_wanted wanted = {.inlines = true};
@@ -71,7 +72,11 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, unsigned s
     }
     if (rc < 0)
         return rc;
-    rc = cs_wait_changes_add(&e->waits, side, &groups);
+    rc = cs_wait_changes_add(&e->waits, e->functions.run[r].set, &groups);
+    for (size_t i = 0; i < groups.n_threads; i++) {
+        const struct cs_waiting_thread *t = &groups.threads[i];
+        e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
+    }
     cs_wait_groups_close(&groups);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the waits of %s", cs_store_path(store)) : 0;
 }
@@ -89,7 +94,7 @@ static int read_run(struct gate_evidence *e, struct cs_store *store, size_t r, s
         rc = read_counter(store, counters[k], &to->value, err);
     }
     if (rc >= 0 && e->waited)
-        rc = add_waits(e, store, run->set, err);
+        rc = add_waits(e, store, r, err);
     return rc;
 }
 
@@ -116,6 +121,8 @@ int gate_evidence_open(struct gate_evidence *e, const char *const store[2], stru
     for (unsigned k = 0; rc == 0 && k < GATE_COUNTS; k++)
         if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
             rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
+    if (rc == 0 && !(e->off_cpu_ns = calloc(f->n_runs + 1, sizeof *e->off_cpu_ns)))
+        rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
         struct cs_store *open;
         rc = cs_store_open(store[side], CS_STORE_READ, &open, err);
@@ -143,6 +150,7 @@ void gate_evidence_close(struct gate_evidence *e)
     for (unsigned k = 0; k < GATE_COUNTS; k++)
         free(e->count[k]);
     free(e->timed);
+    free(e->off_cpu_ns);
     free(e->comparison.change);
     runs_fini(&e->functions);
     cs_wait_changes_fini(&e->waits);

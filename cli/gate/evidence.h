@@ -22,8 +22,9 @@ struct gate_evidence {
     struct comparison comparison;        /* of functions */
     struct gate_run *count[GATE_COUNTS]; /* by run, as functions.run; a value that wasn't counted is NAN */
     struct cs_wait_changes waits;        /* by run too, where `waited` */
-    bool waited;                         /* all runs recorded their waits */
-    struct gate_run *timed;              /* runs that nothing recorded, ns of CPU time; none: 0 of them */
+    double *off_cpu_ns;     /* by run: all threads' waits but those for a CPU, idle ones too; exact */
+    bool waited;            /* all runs recorded their waits */
+    struct gate_run *timed; /* runs that nothing recorded, ns of CPU time; none: 0 of them */
     size_t n_timed;
     bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */
 };

@@ -114,7 +114,7 @@ struct gate_turns {
 };
 /* Counts two runs of each, then records both until the time is over, two runs of each at least. The error says what failed. */
 int gate_record_in_turn(struct gate_turns *turns, struct cs_error *err);
-/* Records both with bursts, for a tenth of the time each or two seconds: GATE_CAUSES_STORE. */
+/* Records both with bursts, six runs of each or a fifth of the time: GATE_CAUSES_STORE. */
 int gate_record_causes(struct gate_turns *turns, struct cs_error *err);
 /* As a shell splits words, without expanding any. NULL-terminated; NULL: a quote is left open, or there is no word. The caller
  * frees it with one free. */

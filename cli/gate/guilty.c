@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define BY_RUNS_ALONE 0.01
+#define MOST 0.5 /* of the growth of all waits */
 
 /* Mean over the runs of the base of all its samples' cost. */
 static double cost_of_base(const struct gate_evidence *e)
@@ -149,9 +150,14 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
     return gate->n_guilty ? find_lines(gate, e, err) : 0;
 }
 
+static bool is_wait(const struct cs_wait_change *x)
+{
+    return !x->others && !x->idle && strcmp(x->kind, "run-queue") != 0;
+}
+
 static bool may_count(const struct cs_wait_change *x)
 {
-    return x->significant && !x->others && !x->idle && strcmp(x->kind, "run-queue") != 0;
+    return x->significant && is_wait(x);
 }
 
 static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
@@ -171,30 +177,42 @@ static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_chan
     return known && estimate.chance < BY_RUNS_ALONE;
 }
 
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower, double *net,
-                      struct cs_error *err)
+static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double base)
+{
+    struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
+                              .image = (char *)x->image,
+                              .kind = x->kind,
+                              .base = x->side[0].ns * 1e-9,
+                              .head = x->side[1].ns * 1e-9,
+                              .share = 100 * x->difference / base,
+                              .ratio = x->ratio};
+    snprintf(one.cause, sizeof one.cause, "%s", x->kind);
+    snprintf(one.cause_text, sizeof one.cause_text, "%s%s%.60s: %.3g s of a run, %.3g s before", x->kind,
+             *x->object ? ", " : "", x->object, one.head, one.base);
+    return gate_guilty_keep(gate, &one);
+}
+
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower, double grown_ns,
+                      double *net, struct cs_error *err)
 {
     const double base = gate_whole(e);
+    const struct cs_wait_change *most = NULL;
+    int rc = 0;
+    bool any = false;
     *net = 0;
-    for (size_t i = 0; e->waited && base > 0 && i < e->waits.n; i++) {
+    for (size_t i = 0; rc == 0 && e->waited && base > 0 && i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
         const bool real = wait_counts(e, x);
         if (real)
             *net += x->difference / base;
-        if (!real && !(slower && may_count(x)))
-            continue;
-        struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
-                                  .image = (char *)x->image,
-                                  .kind = x->kind,
-                                  .base = x->side[0].ns * 1e-9,
-                                  .head = x->side[1].ns * 1e-9,
-                                  .share = 100 * x->difference / base,
-                                  .ratio = x->ratio};
-        snprintf(one.cause, sizeof one.cause, "%s", x->kind);
-        snprintf(one.cause_text, sizeof one.cause_text, "%s: %.3g s of a run, %.3g s before", x->kind,
-                 one.head, one.base);
-        if (x->difference > 0 && gate_guilty_keep(gate, &one) < 0)
-            return cs_fail(err, ENOMEM, "out of memory for waits");
+        if (is_wait(x) && x->difference > MOST * grown_ns && (!most || x->difference > most->difference))
+            most = x;
+        if (x->difference > 0 && (real || (slower && may_count(x)))) {
+            rc = keep_wait(gate, x, base);
+            any = true;
+        }
     }
-    return 0;
+    if (rc == 0 && slower && !any && most) /* all waits are known exactly, those of one place are a sample */
+        rc = keep_wait(gate, most, base);
+    return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for waits") : 0;
 }

@@ -169,7 +169,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     } else if (!e->waited && c->verdict == GATE_CANT_TELL) {
         strncat(c->sentence, "; so would record --waits", sizeof c->sentence - strlen(c->sentence) - 1);
     }
-    *rc = gate_guilty_waits(gate, e, c->verdict == GATE_SLOWER, &net, err);
+    *rc = gate_guilty_waits(gate, e, c->verdict == GATE_SLOWER, (c->head - c->base) * 1e9, &net, err);
     if (*rc == 0 && net > gate->limits.ignore_below / 100 && c->verdict != GATE_SLOWER) {
         char change[32];
         c->verdict = GATE_SLOWER;

@@ -3,6 +3,7 @@
  * record`, so that what recording leaves in memory is the same for all. The number of runs depends on the time only, never on
  * what was measured: a test that stops at the first good result finds one. */
 #include "cli/command/interrupt.h"
+#include "cli/command/own_program.h"
 #include "cli/gate/cause.h"
 #include "cli/gate/counted.h"
 #include "cli/gate/timed.h"
@@ -19,9 +20,10 @@
 
 #define BLOCKS_MIN 2
 #define BLOCKS_MAX 1000
-#define BURST_RATE "--burst-rate=300"
-#define CAUSES_SHARE 0.1 /* of the time, of each */
-#define CAUSES_SECONDS_MIN 2.0
+#define BURST_RATE "--burst-rate=1000"
+/* Runs with bursts of each: a function of a few per cent is met by two bursts or more of them. But a long run is enough. */
+#define CAUSES_RUNS 6
+#define CAUSES_SHARE 0.2 /* of the time, of each: no further run */
 #define LOG "record.log"
 #define SUMMARY "record.json"
 #define WARM_UP "warm-up.store"
@@ -31,21 +33,6 @@
 /* A counted run may take a quarter of the time, and that long in any case: a busy machine is slow. */
 #define SHARE_OF_A_COUNT 4.0
 #define COUNT_SECONDS_MIN 10.0
-
-/* In the child. */
-static _Noreturn void become(char **argv, const char *log, bool output)
-{
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int to = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (nothing >= 0)
-        (void)dup2(nothing, STDIN_FILENO);
-    if (nothing >= 0 && !output)
-        (void)dup2(nothing, STDOUT_FILENO);
-    if (to >= 0 && !output)
-        (void)dup2(to, STDERR_FILENO);
-    execv("/proc/self/exe", argv);
-    _exit(127);
-}
 
 /* Our own program with `ours` and the command behind them. Its status by waitpid(). */
 static int run_self(const char *const *ours, size_t n, char **command, const char *log, bool output,
@@ -59,15 +46,15 @@ static int run_self(const char *const *ours, size_t n, char **command, const cha
         return cs_fail(err, ENOMEM, "out of memory for a command of %zu words", words);
     memcpy(argv, ours, n * sizeof *argv);
     memcpy(argv + n, command, words * sizeof *argv);
-    pid_t pid = fork();
-    if (pid == 0)
-        become((char **)argv, log, output);
-    int code = errno;
+    const int to = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const pid_t pid = own_program_start(&(struct own_program){
+        .argv = argv, .in = -1, .out = output ? STDOUT_FILENO : -1, .said = output ? STDERR_FILENO : to});
     free(argv);
+    if (to >= 0)
+        close(to);
     if (pid < 0)
-        return cs_fail(err, code, "no process for a run: %s", strerror(code));
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
+        return cs_fail(err, -pid, "no process for a run: %s", strerror(-pid));
+    *status = own_program_end(pid);
     if (interrupt_number())
         return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
     return 0;
@@ -98,15 +85,18 @@ static int record_run(const struct gate_turns *t, char **command, const char *st
     int status;
     snprintf(log, sizeof log, "%s/" LOG, t->folder);
     snprintf(summary, sizeof summary, "%s/" SUMMARY, t->folder);
-    const char *ours[] = {"cyclescope",  "record",      t->causes ? BURST_RATE : "--no-bursts",
-                          "--waits",     "--calibrate", "--store",
-                          store,         "--json-to",   summary,
-                          "--frequency", t->frequency,  "--"};
-    size_t n = sizeof ours / sizeof ours[0];
-    if (!t->frequency) {
-        ours[n - 3] = "--";
-        n -= 2;
+    const char *ours[12] = {"cyclescope", "record", "--store", store, "--json-to", summary};
+    size_t n = 6;
+    ours[n++] = t->causes ? BURST_RATE : "--no-bursts";
+    if (!t->causes) {
+        ours[n++] = "--waits";
+        ours[n++] = "--calibrate";
     }
+    if (t->frequency) {
+        ours[n++] = "--frequency";
+        ours[n++] = t->frequency;
+    }
+    ours[n++] = "--";
     (void)unlink(summary);
     const int rc = run_self(ours, n, command, log, t->output, &status, err);
     return rc < 0 ? rc : check_summary(summary, log, command[0], alone, err);
@@ -208,8 +198,8 @@ int gate_record_causes(struct gate_turns *t, struct cs_error *err)
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
         const double began = cs_monotonic_seconds();
         gate_beside(t->store[side], GATE_CAUSES_STORE, store);
-        while (rc == 0 &&
-               cs_monotonic_seconds() - began < fmax(CAUSES_SHARE * t->seconds, CAUSES_SECONDS_MIN))
+        for (unsigned i = 0;
+             rc == 0 && i < CAUSES_RUNS && cs_monotonic_seconds() - began < CAUSES_SHARE * t->seconds; i++)
             rc = record_run(t, command[side], store, &alone, err);
     }
     t->causes = false;

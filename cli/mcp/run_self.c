@@ -4,6 +4,7 @@
  *
  * The standard output of a recording is the command's. `record` writes its summary to a pipe whose end only we hold, and
  * opens it by our number. So the command inherits nothing that it could write a summary of its own to. */
+#include "cli/command/own_program.h"
 #include "cli/mcp/mcp.h"
 #include "cli/output/memory.h"
 #include "store/base/clock.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,29 +51,10 @@ static void read_all(struct reading *r)
     r->fd = -1;
 }
 
-_Noreturn static void become(const struct mcp *mcp, char *const *argv, int in, int out, int said)
-{
-    char cache[sizeof mcp->folder + 16];
-    char *full[128] = {(char *)"cyclescope"};
-    size_t n = 0;
-    for (; argv[n] && n + 2 < sizeof full / sizeof *full; n++)
-        full[n + 1] = argv[n];
-    snprintf(cache, sizeof cache, "%s/.cache", mcp->folder);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGPIPE, SIG_DFL);
-    if (setenv("CYCLESCOPE_CACHE", cache, 1) == 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 &&
-        dup2(said, 2) >= 0)
-        execv("/proc/self/exe", full);
-    dprintf(2, "our own program can't be started: %s\n", strerror(errno));
-    _exit(127);
-}
-
 /* Until it has ended, or the time is over. Returns waitpid's status. The group is ended before its leader is reaped, while
  * its number can't be another's. */
 static int follow(pid_t child, struct reading *out, struct reading *said, double until, bool *too_long)
 {
-    int status = 0;
     bool ended = false;
     while (!ended) {
         struct pollfd waits[2] = {{.fd = out->fd, .events = POLLIN}, {.fd = said->fd, .events = POLLIN}};
@@ -87,8 +68,7 @@ static int follow(pid_t child, struct reading *out, struct reading *said, double
             break;
     }
     kill(-child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    const int status = own_program_end(child);
     read_all(out);
     read_all(said);
     return status;
@@ -97,28 +77,29 @@ static int follow(pid_t child, struct reading *out, struct reading *said, double
 int mcp_run_self(const struct mcp *mcp, char *const *argv, bool record, double seconds, struct mcp_run *run,
                  struct cs_error *err)
 {
-    int outs[2] = {-1, -1}, saids[2] = {-1, -1}, nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    char to[64];
-    char *with_file[128];
+    int outs[2] = {-1, -1}, saids[2] = {-1, -1};
+    char to[64], cache[sizeof mcp->folder + 16];
+    const char *full[128] = {"cyclescope"};
     *run = (struct mcp_run){.status = 127};
     pid_t child = -1;
-    if (nothing >= 0 && pipe2(outs, O_CLOEXEC) == 0 && pipe2(saids, O_CLOEXEC) == 0 &&
+    if (pipe2(outs, O_CLOEXEC) == 0 && pipe2(saids, O_CLOEXEC) == 0 &&
         fcntl(outs[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(saids[0], F_SETFL, O_NONBLOCK) == 0) {
-        size_t n = 0, m = 0;
         snprintf(to, sizeof to, "--json-to=/proc/%ld/fd/%d", (long)getpid(), outs[1]);
-        for (; argv[n] && m + 2 < sizeof with_file / sizeof *with_file; n++) {
-            with_file[m++] = argv[n];
+        snprintf(cache, sizeof cache, "%s/.cache", mcp->folder);
+        for (size_t n = 0, m = 1; argv[n] && m + 2 < sizeof full / sizeof *full; n++) {
+            full[m++] = argv[n];
             if (n == 0 && record)
-                with_file[m++] = to;
+                full[m++] = to;
         }
-        with_file[m] = NULL;
-        child = fork();
-        if (child == 0)
-            become(mcp, with_file, nothing, record ? saids[1] : outs[1], saids[1]);
+        child = own_program_start(&(struct own_program){.argv = full,
+                                                        .in = -1,
+                                                        .out = record ? saids[1] : outs[1],
+                                                        .said = saids[1],
+                                                        .group = true,
+                                                        .cache = cache});
     }
-    const int failed = errno;
+    const int failed = child < -1 ? -child : errno;
     if (child > 0) {
-        setpgid(child, child);
         if (!record)
             close(outs[1]);
         close(saids[1]);
@@ -141,7 +122,5 @@ int mcp_run_self(const struct mcp *mcp, char *const *argv, bool record, double s
         if (saids[i] >= 0)
             close(saids[i]);
     }
-    if (nothing >= 0)
-        close(nothing);
     return child > 0 ? 0 : cs_fail(err, failed, "a child can't be started: %s", strerror(failed));
 }

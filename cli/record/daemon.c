@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* daemon: the sampler left on. `start` forks unless --foreground (systemd); the rest talks to it. */
 #include "sampler/daemon/daemon.h"
+#include "cli/command/own_program.h"
 #include "cli/record/daemon_status.h"
 #include "cli/record/follow_paths.h"
 #include "sampler/daemon/control.h"
@@ -109,8 +110,7 @@ static pid_t send_to_server(const char *store, const char *to, int log)
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
         (log >= 0 && dup2(log, STDERR_FILENO) < 0) || setpriority(PRIO_PROCESS, 0, 19) < 0)
         _exit(CS_EXIT_FAILED);
-    const char *self = getenv("CYCLESCOPE_SELF"); /* of a tarball: there /proc/self/exe is a loader */
-    self = self ? self : "/proc/self/exe";
+    const char *self = own_program_path();
     if (!clickhouse && setenv("CYCLESCOPE_EXPORT_URL", to + n + strspn(to + n, " "), 1) == 0)
         execl(self, "cyclescope", "export", "--store", store, "--to", kind, "--once", (char *)NULL);
     else if (clickhouse)

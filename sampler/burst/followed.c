@@ -157,14 +157,14 @@ struct cs_burst_followed *cs_burst_follow(struct cs_burst_processes *processes, 
     }
     if (!mine) {
         cs_burst_unfollow(processes, oldest);
-        *oldest = (struct cs_burst_followed){.pid = pid, .ended_fd = -1, .first_ns = time, .used_ns = time};
-        *why = CS_BURST_SKIP_NEW;
-        return NULL;
+        *oldest = (struct cs_burst_followed){.pid = pid, .ended_fd = -1, .first_ns = time};
+        mine = oldest;
     }
+    const bool met = mine->used_ns;
     mine->used_ns = time;
     if (mine->runner)
         return mine;
-    if (time - mine->first_ns < CS_MODEL_NEW_PROCESS_NS) {
+    if (!processes->at_once && (!met || time - mine->first_ns < CS_MODEL_NEW_PROCESS_NS)) {
         *why = CS_BURST_SKIP_NEW;
         return NULL;
     }

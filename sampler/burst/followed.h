@@ -23,6 +23,7 @@ struct cs_burst_followed {
 
 #define CS_BURST_FOLLOWED_MAX 32
 struct cs_burst_processes {
+    bool at_once; /* set by the caller: no process is too new */
     int watch_fd; /* readable when one of them has ended, or the caller's descriptor is readable */
     uint64_t bytes_max, bytes, counted_ns;
     unsigned runners;

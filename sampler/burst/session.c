@@ -324,6 +324,7 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     if (!burst->rows || burst->stop_fd < 0 ||
         cs_burst_processes_open(&burst->processes, burst->stop_fd, bytes) < 0)
         rc = cs_fail(err, ENOMEM, "out of memory or descriptors for bursts");
+    burst->processes.at_once = config->target == CS_TARGET_COMMAND && config->rate_hz > 0;
     if (!rc)
         rc = cs_burst_triggers_open(config->target, config->pid,
                                     config->sampler ? cs_sampler_filter(config->sampler) : NULL,
