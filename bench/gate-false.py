@@ -26,7 +26,7 @@ for name in programs(N):
             for side in ((0, 1), (1, 0))[pair % 2]:
                 if os.path.exists(stores[side]):
                     continue
-                subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
+                subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-F", "4000", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             pools[name, kind].append(stores)
         turns = f"{place}/{name}.{kind}.turns"

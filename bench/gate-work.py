@@ -4,12 +4,12 @@
 by instructions. GATE_SECONDS, GATE_PROGRAMS, GATE_TRIALS, GATE_SIZE."""
 import json, os, shutil, sys, tempfile
 
-from lib_gate import planted, planted_work_pair, share
+from lib_gate import planted, planted_work_pair, programs, share
 
 quick = "--quick" in sys.argv
 seconds, n, trials = (int(os.environ.get(k, v)) for k, v in (("GATE_SECONDS", 20 if quick else 60), ("GATE_PROGRAMS", 2 if quick else 8), ("GATE_TRIALS", 1)))
 place = tempfile.mkdtemp()
-rows = planted(1.1, seconds, n, trials, os.environ.get("GATE_SIZE", "small" if quick else "full"), place, planted_work_pair, ("5", "6"))  # a tenth above --ignore-below
+rows = planted(1.1, seconds, programs(n), trials, os.environ.get("GATE_SIZE", "small" if quick else "full"), place, planted_work_pair, ("5", "6"))  # a tenth above --ignore-below
 shutil.rmtree(place)
 print(json.dumps({"name": "gate-work", "value": share(rows, "slower"), "unit": "% of planted changes of 1 % called slower", "target": 95,
                   "noise": round(100 / max(len(rows), 1), 1),

@@ -3,7 +3,7 @@
 import json, math, os, shlex, shutil, statistics, subprocess, sys, tempfile, time
 
 TOOL, BUILD = os.environ["CYCLESCOPE"], os.environ["BUILD"]
-PROGRAMS = "bzip2 lua5.4 mawk cmark jimtcl zstd duktape sqlite3".split()
+PROGRAMS = os.environ.get("GATE_NAMES", "bzip2 lua5.4 mawk cmark jimtcl zstd duktape sqlite3").split()
 # A constructor that does TURNS turns: a function of the base that the head has more of.
 PLANTED = r"""
 volatile unsigned long planted_sum;
@@ -14,20 +14,29 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
 }
 __attribute__((constructor)) static void planted_begin(void) { planted_work(TURNS); }
 """
-# A constructor whose time differs and whose work doesn't: HEAD is 0 or 1, and TURNS are the same.
+# Half at the begin and half at the end: time differs and work doesn't. HEAD is 0 or 1, and TURNS are the same.
 SLOWER = {
     "cache": r"""
 #include <stdlib.h>
-enum { WORDS = 1 << 22 };
+enum { WORDS = 1 << 20 };
 volatile unsigned long planted_sum;
 __attribute__((noinline)) void planted_work(unsigned long turns, unsigned long *word)
 {
-    unsigned long stride = HEAD ? 1048583 : 1;
+    unsigned long stride = HEAD ? 262147 : 1;
     __asm__("" : "+r"(stride));
     for (unsigned long i = 0; i < turns; i++)
         planted_sum += word[i * stride % WORDS];
 }
-__attribute__((constructor)) static void planted_begin(void) { unsigned long *word = malloc(WORDS * sizeof *word); for (unsigned long i = 0; i < WORDS; i++) word[i] = i; planted_work(TURNS, word); free(word); }
+__attribute__((constructor, destructor)) static void planted_half(void)
+{
+    static unsigned long *word;
+    if (!word) {
+        word = malloc(WORDS * sizeof *word);
+        for (unsigned long i = 0; i < WORDS; i++)
+            word[i] = i;
+    }
+    planted_work((TURNS) / 2, word);
+}
 """,
     "branch": r"""
 volatile unsigned long planted_sum, planted_other;
@@ -41,7 +50,7 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
             planted_other += x;
     }
 }
-__attribute__((constructor)) static void planted_begin(void) { planted_work(TURNS); }
+__attribute__((constructor, destructor)) static void planted_half(void) { planted_work((TURNS) / 2); }
 """,
     "sharing": r"""
 #include <pthread.h>
@@ -72,7 +81,7 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
     for (unsigned long i = 0; i < turns; i++)
         nanosleep(&(struct timespec){0, HEAD ? 1000000 : 100000}, 0);
 }
-__attribute__((constructor)) static void planted_begin(void) { planted_work(TURNS); }
+__attribute__((constructor, destructor)) static void planted_half(void) { planted_work((TURNS) / 2); }
 """,
 }
 SLEEP_MORE = 0.0009  # seconds a turn of "wait"
@@ -163,7 +172,7 @@ def slower_pair(kind, name, place, percent, size="full", pairs=16):
     argv = sides(0)[0]
     none = statistics.median(run_on(argv, os.sched_getaffinity(0))() for _ in range(7))
     if kind == "wait":
-        turns = max(round(percent / 100 * none / SLEEP_MORE), 1)
+        turns = max(2 * round(percent / 200 * none / SLEEP_MORE), 2)
         return (*sides(turns), round(100 * turns * SLEEP_MORE / none, 2), 0)
     begin, plain, more = alone(0, 0), alone(0, turns), alone(1, turns)
     own, each = max(plain - begin, 0) / turns, (more - plain) / turns
@@ -208,10 +217,10 @@ def gate(*arguments):
     return said.returncode, json.loads(said.stdout)
 
 
-def planted(percent, seconds, n, trials, size, place, pair, lines, **more):
+def planted(percent, seconds, names, trials, size, place, pair, lines, **more):
     """Rows of what gate said about planted changes: slower at all, slower by work, function right, line right."""
     rows = []
-    for name in programs(n):
+    for name in names:
         for trial in range(trials):
             made = pair(name, f"{place}/{name}.{trial}", percent, size)
             if not made:

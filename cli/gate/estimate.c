@@ -43,9 +43,11 @@ static bool pair_up(const struct gate_run *run, size_t n, struct pair *pair, boo
         const struct gate_run *a = &run[i], *b = &run[i + 1];
         if (a->side == b->side)
             return false;
-        double sign = b->side ? 1 : -1, loop = sign * log(b->machine / a->machine);
+        /* Of two that began together none was first. */
+        const double sign = b->side ? 1 : -1, order = a->began_ms == b->began_ms ? 0 : sign,
+                     loop = sign * log(b->machine / a->machine);
         *machine &= isfinite(loop);
-        pair[i / 2] = (struct pair){sign * (b->value - a->value), {1, sign, isfinite(loop) ? loop : 0}};
+        pair[i / 2] = (struct pair){sign * (b->value - a->value), {1, order, isfinite(loop) ? loop : 0}};
     }
     return n % 2 == 0;
 }

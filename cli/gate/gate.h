@@ -105,7 +105,7 @@ struct gate_turns {
     char **base, **head;   /* argv */
     const char *store[2];  /* where the runs go */
     const char *folder;    /* of all that is kept */
-    const char *frequency; /* of samples; NULL: record's */
+    const char *frequency; /* of samples; NULL: 4,000 a second */
     double seconds;
     bool causes;           /* record with bursts */
     bool one_at_a_time;    /* never base and head at the same time */

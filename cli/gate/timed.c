@@ -23,6 +23,7 @@
 #define SUFFIX ".times"
 #define RUNS_MIN 6      /* of a side: fewer aren't compared in pairs */
 #define RUNS_MAX 100000 /* of a file */
+#define PAIRS_MAX 2
 
 /* In the child. */
 static _Noreturn void become(char **command, int turn)
@@ -79,36 +80,68 @@ static int keep(const struct timing *run, const char *store, struct cs_error *er
     return bad ? cs_fail(err, EIO, "%s: a run's time can't be written", path) : 0;
 }
 
-int gate_time_pair(const struct gate_turns *t, struct gate_timing *how, struct cs_error *err)
+/* Two where there are two CPUs: a busy machine has more time for more processes. */
+static unsigned pairs_at_once(const struct gate_timing *how)
+{
+    cpu_set_t may;
+    return how->together && sched_getaffinity(0, sizeof may, &may) == 0 && CPU_COUNT(&may) >= PAIRS_MAX
+               ? PAIRS_MAX
+               : 1;
+}
+
+/* Begins a pair, and ends the first of it before the second if it has to. */
+static int begin_pair(const struct gate_turns *t, struct gate_timing *how, struct timing run[2],
+                      struct cs_error *err)
 {
     char **const command[2] = {t->base, t->head};
     const unsigned first = how->pairs % 2, order[2] = {first, !first};
-    const int turn = how->one_cpu ? (int)(how->pairs / 2 % INT_MAX) : -1;
-    struct timing run[2] = {{0}};
+    const int turn = how->one_cpu ? (int)(how->pairs / (how->together ? 1 : 2) % INT_MAX) : -1;
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < 2; i++) {
-        rc = begin(&run[order[i]], command[order[i]], turn, err);
+        struct timing *r = &run[order[i]];
+        rc = begin(r, command[order[i]], turn, err);
+        /* A pair's neighbours in time are each other: two pairs never began in one millisecond, and a pair at the same time did. */
+        if (r->began_ms <= how->last_ms)
+            r->began_ms = how->last_ms + 1;
+        if (i && how->together)
+            r->began_ms = run[order[0]].began_ms;
+        else
+            how->last_ms = r->began_ms;
         if (rc == 0 && !how->together)
-            end(&run[order[i]]);
+            end(r);
     }
-    for (unsigned side = 0; side < 2 && how->together; side++)
-        if (run[side].pid > 0)
-            end(&run[side]);
+    how->pairs++;
+    return rc;
+}
+
+int gate_time_pairs(const struct gate_turns *t, struct gate_timing *how, struct cs_error *err)
+{
+    struct timing run[PAIRS_MAX][2] = {{{0}}};
+    const unsigned n = pairs_at_once(how);
+    const struct timing *bad = NULL;
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < n; k++)
+        rc = begin_pair(t, how, run[k], err);
+    for (unsigned i = 0; i < 2 * n; i++) {
+        struct timing *r = &run[i / 2][i % 2];
+        if (how->together && r->pid > 0)
+            end(r);
+        bad = bad || r->ended_well ? bad : r;
+    }
     if (rc < 0)
         return rc;
     if (interrupt_number())
         return cs_fail(err, EINTR, "interrupted by signal %d; there is no verdict", interrupt_number());
-    const bool both = run[0].ended_well && run[1].ended_well;
-    if (!both && how->together) { /* they may be in each other's way */
+    if (bad && how->together) { /* they may be in each other's way */
         how->together = false;
         return 0;
     }
-    if (!both)
+    if (bad)
         return cs_fail(err, ECANCELED, "%s failed in a run that was timed: a run that fails measures nothing",
-                       command[run[0].ended_well][0]);
-    how->pairs++;
-    rc = keep(&run[0], t->store[0], err);
-    return rc < 0 ? rc : keep(&run[1], t->store[1], err);
+                       bad == &run[0][0] ? t->base[0] : t->head[0]);
+    for (unsigned i = 0; rc == 0 && i < 2 * n; i++)
+        rc = keep(&run[i / 2][i % 2], t->store[i % 2], err);
+    return rc;
 }
 
 /* A file that isn't there has no runs. */

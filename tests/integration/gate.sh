@@ -66,6 +66,26 @@ echo "1 none" >>walks/head.times
 gate --base walks/base.store --head walks/head.store
 [ $code = 3 ] && grep -q "no list of times" err || fail "a damaged list of times: exit $code: $(cat said err)"
 
+# Three longer sleeps: no place has many waits, but all waits in sum are exact.
+cat >nap.c <<'C'
+#include <time.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void nap(void) { for (int i = 0; i < 3; i++) nanosleep(&(struct timespec){0, NAP}, 0); }
+int main(void) { for (unsigned long i = 0; i < 50000000; i++) sum += i; nap(); }
+C
+mkdir short long
+gcc -g -O1 -DNAP=100000 -o short/nap nap.c && gcc -g -O1 -DNAP=3000000 -o long/nap nap.c || fail "gcc"
+gate --for 12s --base-command short/nap --json -- long/nap
+python3 - <<'P' || fail "longer sleeps: exit $code: $(cat said err)"
+import json
+said = json.load(open("said"))
+check = {c["check"]: c for c in said["checks"]}
+if "threads' waits" in check["waits"]["what"]:
+    assert check["waits"]["verdict"] == said["verdict"] == "slower", check
+    sleep, = [g for g in said["guilty"] if g["kind"] == "sleep"]
+    assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
+P
+
 # A command that can't run twice at the same time is timed one after the other.
 cat >lock.c <<'C'
 #include <fcntl.h>

@@ -92,6 +92,22 @@ TEST(what_the_loop_explains_is_taken_out)
     assert_true(with.error < without.error / 4);
 }
 
+TEST(none_of_two_that_began_together_was_first)
+{
+    struct drawing d = {.state = 9, .growth = 0.03, .noise = 0.01, .in_turn = true};
+    struct gate_run run[RUNS_MAX];
+    struct gate_estimate apart, together;
+    draw(&d, run, 40);
+    assert_true(gate_estimate(run, 40, GATE_RATIO, 0, &apart));
+    for (unsigned i = 0; i < 40; i += 2)
+        run[i + 1].began_ms = run[i].began_ms;
+    for (unsigned late = 0; late < 2; late++) { /* one of them in the next millisecond is no order, either */
+        run[7].began_ms += late;
+        assert_true(gate_estimate(run, 40, GATE_RATIO, 0, &together));
+        assert_true(together.in_turn && together.error < 1.2 * apart.error);
+    }
+}
+
 TEST(no_verdict_without_evidence)
 {
     const struct gate_limits limits = {GATE_IGNORE_BELOW, GATE_MUST_SEE};
@@ -156,6 +172,7 @@ int main(void)
         cmocka_unit_test(chances_of_equal_runs_are_uniform),
         cmocka_unit_test(growth_is_found_through_drift_and_the_range_has_it),
         cmocka_unit_test(what_the_loop_explains_is_taken_out),
+        cmocka_unit_test(none_of_two_that_began_together_was_first),
         cmocka_unit_test(no_verdict_without_evidence),
         cmocka_unit_test(a_gate_is_as_red_as_its_checks),
         cmocka_unit_test(quantiles_are_those_of_tables),
