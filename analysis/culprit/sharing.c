@@ -34,7 +34,7 @@ static void add_row(struct taken_line *t, const uint64_t *row)
 static struct cs_culprit_sharing summed(const struct taken_line *t, struct cs_table *table, double executions)
 {
     struct cs_culprit_sharing s = {0};
-    if (t->bursts < CS_MODEL_SHARED_BURSTS || !(t->executions > 0))
+    if (!t->row || t->bursts < CS_MODEL_SHARED_BURSTS || !(t->executions > 0))
         return s;
     s.taken = fmin(1, t->taken / executions);
     s.between = t->instructions / t->executions;

@@ -42,7 +42,7 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
 };
 
 #define SHARING_ROWS 20000
-#define HOT_ACCESSES 4096 /* of a burst */
+#define HOT_ACCESSES 1024 /* of a burst */
 #define HOT_EXECUTIONS 8  /* of an instruction in a burst */
 #define HOT_EXECUTIONS_A_LINE 4
 #define FOOTPRINT_ROWS 200000 /* of an image between two merges: some 2 MB on disk */
@@ -50,8 +50,10 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
 struct cs_burst_rows {
     struct cs_placed_rows *rows;
     struct cs_burst_shared_lines *lines;
-    int core;         /* of the thread whose burst is added */
-    unsigned windows; /* bursts whose edges went to PER_BURST_EDGES too */
+    struct cs_burst_access *hot; /* room for those of a burst; NULL: not needed yet */
+    pid_t tid;                   /* the thread whose burst is added */
+    int core;                    /* its core; -1: not asked yet */
+    unsigned windows;            /* bursts whose edges went to PER_BURST_EDGES too */
 };
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
@@ -72,6 +74,7 @@ void cs_burst_rows_close(struct cs_burst_rows *rows)
     if (rows) {
         cs_placed_rows_close(rows->rows);
         cs_burst_shared_lines_close(rows->lines);
+        free(rows->hot);
     }
     free(rows);
 }
@@ -210,7 +213,10 @@ static unsigned hot_accesses(struct cs_burst_rows *rows, const struct cs_burst_m
 
 static double beside(void *with, pid_t pid, pid_t tid)
 {
-    return cs_thread_runs_beside(pid, tid, ((struct cs_burst_rows *)with)->core);
+    struct cs_burst_rows *rows = with;
+    if (rows->core < 0)
+        rows->core = cs_core_of_thread(pid, rows->tid);
+    return cs_thread_runs_beside(pid, tid, rows->core);
 }
 
 static int add_conflict(void *with, const struct cs_burst_conflict *c)
@@ -243,16 +249,14 @@ static int add_sharing(struct cs_burst_rows *rows, pid_t pid, pid_t tid, const s
     unsigned n = 0;
     if (!cs_burst_shared_lines_wanted(rows->lines, pid, tid))
         return 0;
-    struct cs_burst_access *accesses = calloc(HOT_ACCESSES, sizeof *accesses);
-    if (!accesses)
+    if (!rows->hot && !(rows->hot = calloc(HOT_ACCESSES, sizeof *rows->hot)))
         return -ENOMEM;
     for (uint32_t i = 0; i < answer->outcome.n_memory; i++)
-        n += hot_accesses(rows, &answer->memory[i], accesses + n, HOT_ACCESSES - n);
-    rows->core = cs_core_of_thread(pid, tid);
-    int rc = cs_burst_shared_lines_add(rows->lines, pid, tid, answer->outcome.instructions, accesses, n,
-                                       beside, add_conflict, rows);
-    free(accesses);
-    return rc;
+        n += hot_accesses(rows, &answer->memory[i], rows->hot + n, HOT_ACCESSES - n);
+    rows->tid = tid;
+    rows->core = -1;
+    return cs_burst_shared_lines_add(rows->lines, pid, tid, answer->outcome.instructions, rows->hot, n,
+                                     beside, add_conflict, rows);
 }
 
 bool cs_burst_rows_apart(const struct cs_burst_rows *rows)
