@@ -27,9 +27,12 @@ def by_key(x):
     return leaf(400) - x
 def callback():
     return sorted(range(25), key=by_key)
+# Ten calls: reading the clock is where the kernel finds a time slice used up, and the switch that follows is in the clock, never in a
+# sample. One round is 50 ms, far from the period of 2 ms, with which a round of 2 to 6 ms can stay in step.
 def timed(what):
     start = time.thread_time()
-    what()
+    for _ in range(10):
+        what()
     spent[what.__name__] += time.thread_time() - start
 def main():
     while sum(spent.values()) < float(sys.argv[2]):
@@ -65,7 +68,9 @@ for name, seconds in spent.items():
     share, seen = 100 * seconds / all_spent, 100 * total[name] / of_main
     worst = max(worst, abs(share - seen))
     print(f'  {name}: {share:.1f} % by its own clock, {seen:.1f} % of the samples')
-assert worst < 100 * 4 * (0.25 / of_main) ** 0.5, 'more than four standard deviations off'
+# Periodic samples of stretches of 5 to 30 ms differ by 0.5 % (standard deviation), and what the host steals is in no clock: 0.6 % more
+# for 200 such samples. Independent samples would have 1.3 %.
+assert worst < 4, 'the shares of the samples are not those of the clock'
 assert of_main >= 0.7 * samples, 'most samples lie outside of main'
 assert unknown <= 0.02 * samples, 'names are missing'
 END
@@ -113,8 +118,8 @@ spend(later, 1.5)
 END
 python=/usr/bin/python3
 if [ $ran -gt 0 ] && $python "$scratch/reuse.py" 1000 >/dev/null; then
-    told= # whether both are distinguished is chance, 1 to 7: where a module's dictionary lies decides
-    for _ in 1 2 3; do
+    told= # whether both are distinguished is chance, 1 to 7: where a module's dictionary lies decides. All four: 0.0004
+    for _ in 1 2 3 4; do
         rm -rf "$scratch/store"
         "$CYCLESCOPE" record --driver bpf -F 500 --no-bursts -o "$scratch/store" -- $python "$scratch/reuse.py" 1000 >/dev/null 2>&1 || continue
         "$CYCLESCOPE" export --store "$scratch/store" --format folded --to "$scratch/folded"
