@@ -122,13 +122,13 @@ cat >"$work/roomy.c" <<'C'
 #include <pthread.h>
 #include <time.h>
 static volatile unsigned long sink;
-static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 __attribute__((noinline)) static void work(void) { for (int i = 0; i < 20000; i++) sink = sink * 31 + (unsigned long)i; }
 __attribute__((noinline)) static void roomy(double until) { volatile char room[20000]; while (now() < until) { room[0] = 1; work(); } }
 static void *begin(void *until) { roomy(*(double *)until); sink++; return until; }
 int main(void)
 {
-    double until = now() + 1;
+    double until = now() + 2;
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, begin, &until);
     begin(&until);
@@ -228,9 +228,10 @@ for i in range(60000): json.loads(json.dumps({"a": [i] * 20, "b": "x"}))'
 ! command -v openssl >/dev/null || run openssl 99 openssl speed -seconds 1 sha256
 # Short processes, met before the kernel has their tables; coroutines; a C library without unwind information.
 run short 98 sh -c 'for i in $(seq 60); do ls -lR /usr/share/doc/bash /etc >/dev/null; done'
-! command -v php >/dev/null || run fibers 99 php -r '$end = microtime(true) + 1; $f = []; for ($i = 0; $i < 9; $i++) $f[] = new Fiber(function () {
+! command -v php >/dev/null || run fibers 99 php -r 'function spent() { $u = getrusage(); return $u["ru_utime.tv_sec"] + $u["ru_utime.tv_usec"] * 1e-6; }
+$end = spent() + 1; $f = []; for ($i = 0; $i < 9; $i++) $f[] = new Fiber(function () {
     for (;;) { for ($k = 0; $k < 300; $k++) md5("x$k"); Fiber::suspend(); } });
-foreach ($f as $x) $x->start(); while (microtime(true) < $end) foreach ($f as $x) $x->resume();'
+foreach ($f as $x) $x->start(); while (spent() < $end) foreach ($f as $x) $x->resume();'
 if command -v musl-gcc >/dev/null && musl-gcc -O2 -static -o "$work/musl" "$work/spin.c" 2>/dev/null; then
     cat >"$work/sorts.c" <<'C'
 #include <stdlib.h>
