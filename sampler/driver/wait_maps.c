@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/driver/wait_maps.h"
+#include "image/procedures/kallsyms.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -63,27 +64,13 @@ int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
                : 0;
 }
 
-struct symbol {
-    uint64_t addr;
-    char type, name[128];
-};
-
-static bool next_symbol(FILE *f, struct symbol *s)
-{
-    char line[256];
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "%" SCNx64 " %c %127s", &s->addr, &s->type, s->name) == 3)
-            return true;
-    return false;
-}
-
 /* What a thread runs first when it has the CPU again. Compilers give it a suffix where they leave out an argument. */
 static bool name_of_first(char *name, size_t size)
 {
-    FILE *f = fopen("/proc/kallsyms", "re");
-    struct symbol s;
+    FILE *f = cs_kallsyms_open("/proc/kallsyms");
+    struct cs_kallsyms_symbol s;
     bool found = false;
-    while (!found && next_symbol(f, &s)) {
+    while (f && !found && cs_kallsyms_next(f, &s)) {
         found = strncmp(s.name, FIRST, sizeof FIRST - 1) == 0 &&
                 (s.name[sizeof FIRST - 1] == '\0' || s.name[sizeof FIRST - 1] == '.') &&
                 !strstr(s.name, ".cold");
@@ -101,11 +88,11 @@ void cs_wait_maps_ways(struct cs_wait_way ways[CS_WAIT_WAYS])
     static const char *const names[CS_WAIT_WAYS] = {[CS_WAIT_WAY_OF_CALL] = "__local_bh_enable_ip",
                                                     [CS_WAIT_WAY_OF_TIMER] = "hrtimer_interrupt",
                                                     [CS_WAIT_WAY_OF_OLD_TIMER] = "run_timer_softirq"};
-    FILE *f = fopen("/proc/kallsyms", "re");
-    struct symbol s;
+    FILE *f = cs_kallsyms_open("/proc/kallsyms");
+    struct cs_kallsyms_symbol s;
     unsigned known = 0;
     memset(ways, 0, CS_WAIT_WAYS * sizeof *ways);
-    while (known < CS_WAIT_WAYS && next_symbol(f, &s)) /* those of each CPU come first, from 0 on */
+    while (f && known < CS_WAIT_WAYS && cs_kallsyms_next(f, &s)) /* those of each CPU come first, from 0 on */
         for (unsigned i = 0; i < CS_WAIT_WAYS; i++) {
             if (!ways[i].start && strcmp(s.name, names[i]) == 0) {
                 ways[i].start = s.addr;

@@ -185,15 +185,10 @@ static void want(struct cs_kernel *k, uint64_t addr)
             if (kept == 0 || k->wanted[kept - 1].addr != k->wanted[i].addr)
                 k->wanted[kept++] = k->wanted[i];
         k->n_wanted = kept;
-        if (kept >= k->room_wanted / 2) {
-            size_t capacity = k->room_wanted ? 2 * k->room_wanted : 1024;
-            struct cs_kallsyms_wanted *more =
-                capacity <= 1U << 15 ? realloc(k->wanted, capacity * sizeof *more) : NULL;
-            if (!more)
-                return; /* this one stays without a name in this round */
-            k->wanted = more;
-            k->room_wanted = capacity;
-        }
+        const size_t room = k->room_wanted ? 2 * k->room_wanted : 1024;
+        if (kept >= k->room_wanted / 2 &&
+            (room > 1U << 15 || cs_array_reserve_in(k->wanted, room, k->room_wanted) < 0))
+            return; /* this one stays without a name in this round */
     }
     k->wanted[k->n_wanted++] = (struct cs_kallsyms_wanted){.addr = addr};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The folder of a CPU's topology is made when the CPU comes online, so its inode tells one life from another. */
 #include "sampler/perf/cpus.h"
+#include "store/base/array.h"
 #include "store/base/kernel_files.h"
 
 #include <errno.h>
@@ -20,13 +21,11 @@ int cs_cpus_of_list(const char *list, int **numbers)
         long first = strtol(list, &at, 10), end = first;
         if (*at == '-')
             end = strtol(at + 1, &at, 10);
-        int *more = end >= first ? realloc(*numbers, (size_t)(n + end - first + 1) * sizeof *more) : NULL;
-        if (!more) {
+        if (end < first || cs_array_resize(*numbers, (size_t)(n + end - first + 1)) < 0) {
             free(*numbers);
             *numbers = NULL;
             return -ENOMEM;
         }
-        *numbers = more;
         for (; first <= end; first++)
             (*numbers)[n++] = (int)first;
         list = *at == ',' ? at + 1 : at;

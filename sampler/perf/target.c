@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command to be sampled is forked at once but execs only when the events are open on it. */
 #include "sampler/perf/target.h"
+#include "store/base/array.h"
 #include "store/base/kernel_files.h"
 
 #include <errno.h>
@@ -123,13 +124,11 @@ static int gather(pid_t pid, bool each_thread, pid_t **list, int n, int depth)
     struct cs_error ignored;
     pid_t *more = NULL;
     int found = cs_threads_of(pid, &more, &ignored), kept = each_thread ? found : 1;
-    pid_t *all = found > 0 ? realloc(*list, (size_t)(n + kept) * sizeof *all) : NULL;
-    if (!all) {
+    if (found <= 0 || cs_array_resize(*list, (size_t)(n + kept)) < 0) {
         free(more);
         return n;
     }
-    *list = all;
-    memcpy(all + n, each_thread ? more : &pid, (size_t)kept * sizeof *all);
+    memcpy(*list + n, each_thread ? more : &pid, (size_t)kept * sizeof **list);
     n += kept;
     for (int i = 0; i < found && depth < DEPTH_MAX; i++) {
         char path[64];

@@ -7,6 +7,7 @@
 #include "sampler/burst/replayer/translator/fault_windows.h"
 #include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,15 +50,7 @@ void windows_open(int *faults, int *self)
 /* Index of the first window that ends above addr. */
 static unsigned above(uint64_t addr)
 {
-    unsigned low = 0, high = n_windows;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (windows[middle].to <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect(n_windows, i, windows[i].to <= addr);
 }
 
 bool window_at(uint64_t addr, uint64_t *from, uint64_t *to)

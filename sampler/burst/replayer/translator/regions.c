@@ -4,6 +4,7 @@
  * file, position in it, permissions. */
 #include "sampler/burst/replayer/translator/regions.h"
 #include "sampler/burst/runner/present_pages.h"
+#include "store/base/bisect.h"
 
 #include <stddef.h>
 
@@ -13,15 +14,7 @@
 /* Index of the first region that ends above addr. */
 static unsigned above(uint64_t addr)
 {
-    unsigned low = 0, high = n_regions;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (regions[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cs_bisect((unsigned)n_regions, i, regions[i].end <= addr);
 }
 
 const struct region *region_at(uint64_t addr)
