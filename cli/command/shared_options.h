@@ -21,6 +21,8 @@
     {"from", 0, "TIME", "only the time since TIME: 14:40, \"2026-11-28 14:40\", or -2h (two hours ago)"}, \
     {"until", 0, "TIME", "only the time before TIME, written as for --from; except in export, --to is the same"}, \
     {"last", 0, "TIME", "only the last 2h, 10m, ..."}
+#define OPTIONS_WHEN OPTION_EPOCH, OPTIONS_TIMES
+#define OPTIONS_WHAT OPTION_EVENT, OPTION_IMAGE, OPTIONS_WHEN
 #define OPTION_TAG {"tag", 0, "NAME", "which tag (default: the first)"}
 
 #define OPTION_NO_INLINES {"no-inlines", 0, NULL, "show inlined functions as part of their callers"}

@@ -132,10 +132,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,
-    OPTION_IMAGE,
-    OPTION_EPOCH,
-    OPTIONS_TIMES,
+    OPTIONS_WHAT,
     {"lines", 'l', NULL, "source lines between the instructions"},
     OPTION_ALL,
     OPTION_CPU,

@@ -299,10 +299,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,
-    OPTION_IMAGE,
-    OPTION_EPOCH,
-    OPTIONS_TIMES,
+    OPTIONS_WHAT,
     {"svg", 0, NULL, "a picture (needs graphviz's library)"},
     {"dot", 0, NULL, "the picture's description for graphviz"},
     {"ps", 0, NULL, "the picture as PostScript"},

@@ -167,7 +167,10 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT, OPTION_IMAGE, OPTION_EPOCH, OPTIONS_TIMES, OPTION_ALL, OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTIONS_WHAT,
+    OPTION_ALL,
+    OPTION_STORE,
+    {NULL, 0, NULL, NULL},
 };
 
 const struct command command_edges = {

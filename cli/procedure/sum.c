@@ -361,10 +361,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,
-    OPTION_IMAGE,
-    OPTION_EPOCH,
-    OPTIONS_TIMES,
+    OPTIONS_WHAT,
     {"beside", 0, "EPOCH", "a second recording (a name, -2, ...): show the difference in time by cause"},
     OPTION_ALL,
     OPTION_CPU,

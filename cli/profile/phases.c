@@ -245,10 +245,7 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,
-    OPTION_IMAGE,
-    OPTION_EPOCH,
-    OPTIONS_TIMES,
+    OPTIONS_WHAT,
     OPTION_TOP,
     {"per", 0, "EVENT",
      "instead of phases, rates of --event per event of this kind, for the program and by function"},
