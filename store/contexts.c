@@ -16,7 +16,8 @@
 const struct cs_store_image cs_contexts_profile = {
     .id = "contexts", .kind = CS_IMAGE_CONTEXTS, .path = "[contexts]", .build_id = ""};
 
-uint64_t cs_contexts_key(uint64_t parent, const char *image_id, uint64_t offset)
+/* The number in files of the frame (image id, offset) below the node with the number `parent`. */
+static uint64_t key_of(uint64_t parent, const char *image_id, uint64_t offset)
 {
     uint8_t bytes[8 + CS_IMAGE_ID_MAX + 8];
     size_t n = strnlen(image_id, CS_IMAGE_ID_MAX - 1);
@@ -71,7 +72,7 @@ uint32_t cs_contexts_images(const struct cs_contexts *t)
 
 int64_t cs_contexts_child(struct cs_contexts *t, uint32_t parent, uint32_t image, uint64_t offset)
 {
-    uint64_t key = cs_contexts_key(t->nodes[parent].key, t->images.strings[image], offset);
+    uint64_t key = key_of(t->nodes[parent].key, t->images.strings[image], offset);
     uint32_t i;
     for (size_t step = 0; (i = cs_map_next(&t->by_key, key, &step)) != CS_MAP_NONE;) {
         const struct cs_context *c = &t->nodes[i];

@@ -12,6 +12,3 @@ struct cs_contexts {
     struct cs_map by_key;
     struct cs_dictionary images;
 };
-
-/* The number in files of the frame (image id, offset) below the node with the number `parent`. */
-uint64_t cs_contexts_key(uint64_t parent, const char *image_id, uint64_t offset);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/overlay.h"
 #include "cli/observe/series.h"
+#include "store/base/bisect.h"
 
 #include <errno.h>
 #include <math.h>
@@ -51,27 +52,18 @@ struct overlay_series *overlay_add(struct overlay *o, const char *name)
     return s;
 }
 
-void overlay_count(const struct overlay *o, struct overlay_series *s, double value, double weight)
+static void count_value(const struct overlay *o, struct overlay_series *s, double value, double weight)
 {
-    unsigned low = 0, high = o->n_bins; /* the last bin whose edge is not above the value */
-    if (o->n_bins == CS_DTE_RATE_BINS && o->edges[0] <= 0) { /* bin 0 has no width */
-        low = cs_dte_rate_bin(value / PER);
-        high = low + 1;
-    }
     s->intervals++;
     s->weight += weight;
     s->sum += weight * value;
     s->squares += weight * value * value;
     if (value < o->edges[0] || value >= o->edges[o->n_bins])
         return;
-    while (high - low > 1) {
-        unsigned middle = (low + high) / 2;
-        if (o->edges[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    s->bins[low]++;
+    if (o->n_bins == CS_DTE_RATE_BINS && o->edges[0] <= 0) /* bin 0 has no width */
+        s->bins[cs_dte_rate_bin(value / PER)]++;
+    else
+        s->bins[cs_bisect(o->n_bins, i, o->edges[i] <= value) - 1]++;
 }
 
 struct counting {
@@ -99,8 +91,8 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
         return;
     if ((verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG || (c->unfiltered && verdict == CS_DTE_SKEW)) &&
         by && (int64_t)(delta | by) >= 0)
-        overlay_count(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by,
-                      (double)by);
+        count_value(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by,
+                    (double)by);
 }
 
 int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *log, const char *counter,

@@ -31,7 +31,6 @@ int overlay_init_cycles(struct overlay *o);
 void overlay_fini(struct overlay *o);
 /* A further series; NULL: OVERLAY_MAX are there, or no memory. */
 struct overlay_series *overlay_add(struct overlay *o, const char *name);
-void overlay_count(const struct overlay *o, struct overlay_series *s, double value, double weight);
 /* Rates of a counter in a log's intervals: those that the rule keeps, or, with `unfiltered`, also those that it drops for
  * the time that reading took; of a ratio ("IPC", "A/B") its values. `under` NULL, or the value of the first tag at both
  * ends. Names o->what. An exit code; it has printed why. */

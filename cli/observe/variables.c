@@ -35,21 +35,6 @@ static bool parse(const char *text, struct cs_observe_variable *out)
     return *out->name != '\0' && strlen(text) < sizeof out->name;
 }
 
-int variables_options(const struct parsed *args, struct cs_observe_options *options)
-{
-    const char *text;
-    while ((text = option_nth(args, "variable", options->n_variables))) {
-        if (options->n_variables == CS_VARIABLES_MAX)
-            return usage_error("--variable: at most %d", CS_VARIABLES_MAX);
-        if (!parse(text, &options->variables[options->n_variables++]))
-            return usage_error("--variable %s: expected a name or an address, then perhaps +OFFSET, /1, /2, "
-                               "/4 or /8 for its bytes, and :counter",
-                               text);
-    }
-    options->locate = variables_locate;
-    return CS_EXIT_OK;
-}
-
 /* First mapping of each file: where its first byte lies. */
 struct mapped {
     uint64_t start, offset;
@@ -92,7 +77,8 @@ static int in_file(pid_t pid, const struct mapped *m, const char *name, uint64_t
     return 0;
 }
 
-int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct cs_error *err)
+/* For cs_observe_options.locate: the address of one in a process that lives. */
+static int locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct cs_error *err)
 {
     char name[sizeof v->name], path[64], *end, last[4096] = "";
     uint64_t offset = 0, size = 8;
@@ -129,4 +115,19 @@ int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct
     if (!v->bytes)
         v->bytes = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1;
     return 0;
+}
+
+int variables_options(const struct parsed *args, struct cs_observe_options *options)
+{
+    const char *text;
+    while ((text = option_nth(args, "variable", options->n_variables))) {
+        if (options->n_variables == CS_VARIABLES_MAX)
+            return usage_error("--variable: at most %d", CS_VARIABLES_MAX);
+        if (!parse(text, &options->variables[options->n_variables++]))
+            return usage_error("--variable %s: expected a name or an address, then perhaps +OFFSET, /1, /2, "
+                               "/4 or /8 for its bytes, and :counter",
+                               text);
+    }
+    options->locate = locate;
+    return CS_EXIT_OK;
 }

@@ -7,5 +7,3 @@
 
 /* Reads all of them into `options`; an exit code, it has printed why. */
 int variables_options(const struct parsed *args, struct cs_observe_options *options);
-/* For cs_observe_options.locate: the address of one in a process that lives. */
-int variables_locate(void *arg, pid_t pid, struct cs_observe_variable *variable, struct cs_error *err);

@@ -44,8 +44,6 @@ void summary_compare(struct output *out, const struct cs_cycle_account_summary *
 /* Cycles an instruction, as sampled; *best: as the model has them at best. NAN: not known. */
 double summary_cpi(const struct cs_cycle_account_summary *summary, double *best);
 json_t *summary_json(const struct cs_cycle_account_summary *summary);
-/* The cause with the largest share, static and dynamic together; CS_N_CAUSES when there is none. */
-enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *summary, double *share);
 
 /* The instruction and the cause that cost most. */
 struct worst_cause {

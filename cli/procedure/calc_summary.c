@@ -31,7 +31,8 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
     into->instruction_best += from->instruction_best;
 }
 
-enum cs_culprit_cause summary_first(const struct cs_cycle_account_summary *s, double *share)
+/* The cause with the largest share, static and dynamic together; CS_N_CAUSES when there is none. */
+static enum cs_culprit_cause first_cause(const struct cs_cycle_account_summary *s, double *share)
 {
     enum cs_culprit_cause best = CS_N_CAUSES;
     double most = 0;
@@ -122,7 +123,7 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
         json_object_set_new(statics, cs_culprit_cause_names[c].name, json_real(percent(s, s->statics[c])));
     }
     double share;
-    enum cs_culprit_cause first = summary_first(s, &share);
+    enum cs_culprit_cause first = first_cause(s, &share);
     double best, actual = summary_cpi(s, &best);
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "best_cpi",
@@ -243,7 +244,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
             best = causes[i];
     /* A cause that is spread over many places outweighs the worst single place of another. */
     double share;
-    enum cs_culprit_cause first = summary_first(&a->summary, &share);
+    enum cs_culprit_cause first = first_cause(&a->summary, &share);
     if (first < CS_N_CAUSES && (share > 2 * best.share || best.share < CS_MODEL_VERDICT_LEAST)) {
         const struct worst_cause *heaviest = NULL;
         for (size_t i = 0; i < n; i++)

@@ -200,7 +200,7 @@ const struct cs_unwind_row *cs_unwind_rows(const struct cs_unwind_header *table)
     return (const struct cs_unwind_row *)(cs_unwind_first(table) + table->n_blocks + 1);
 }
 
-const struct cs_unwind_rule *cs_unwind_rules(const struct cs_unwind_header *table)
+static const struct cs_unwind_rule *rules_of(const struct cs_unwind_header *table)
 {
     return (const struct cs_unwind_rule *)(cs_unwind_rows(table) + table->n_rows);
 }
@@ -221,5 +221,5 @@ const struct cs_unwind_rule *cs_unwind_rule_at(const struct cs_unwind_header *ta
         else
             high = middle;
     }
-    return &cs_unwind_rules(table)[rows[low].rule];
+    return &rules_of(table)[rows[low].rule];
 }

@@ -47,6 +47,5 @@ const struct cs_unwind_header *cs_unwind_table(const struct cs_unwind *unwind, s
 /* Parts of a table. */
 const __u32 *cs_unwind_first(const struct cs_unwind_header *table);
 const struct cs_unwind_row *cs_unwind_rows(const struct cs_unwind_header *table);
-const struct cs_unwind_rule *cs_unwind_rules(const struct cs_unwind_header *table);
 /* The rule at an ELF virtual address; never NULL. */
 const struct cs_unwind_rule *cs_unwind_rule_at(const struct cs_unwind_header *table, uint64_t vaddr);

@@ -64,7 +64,6 @@ int cs_daemon_merge(struct cs_daemon *daemon, struct cs_error *err);
 void cs_daemon_statistics(struct cs_daemon *daemon, struct cs_sampler_statistics *out);
 
 /* status.c */
-double cs_daemon_rested_seconds(const struct cs_daemon *daemon, uint64_t now_ns);
 void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSWER_MAX]);
 /* Bytes of memory this process has resident; 0 = not known. *own: of these what is neither a page of a file nor shared; may be
  * NULL. */

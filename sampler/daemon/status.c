@@ -77,7 +77,7 @@ static void put(struct lines *lines, const char *format, ...)
         *lines->at = '\0'; /* a line that doesn't fit is left out whole */
 }
 
-double cs_daemon_rested_seconds(const struct cs_daemon *daemon, uint64_t now_ns)
+static double rested_seconds(const struct cs_daemon *daemon, uint64_t now_ns)
 {
     const double left =
         daemon->resting_until_ns > now_ns ? (double)(daemon->resting_until_ns - now_ns) / 1e9 : 0;
@@ -103,8 +103,7 @@ void cs_daemon_status(struct cs_daemon *daemon, char text[CS_DAEMON_CONTROL_ANSW
     put(&lines, "uptime_s %.1f\n", uptime_s);
     put(&lines, "cpu_percent %.4f\n", uptime_s > 0 ? 100 * daemon->cpu_at_check / uptime_s : 0);
     put(&lines, "cpu_percent_lately %.4f\n", 100 * daemon->cpu_share);
-    put(&lines, "rested_percent %.2f\n",
-        uptime_s > 0 ? 100 * cs_daemon_rested_seconds(daemon, now) / uptime_s : 0);
+    put(&lines, "rested_percent %.2f\n", uptime_s > 0 ? 100 * rested_seconds(daemon, now) / uptime_s : 0);
     put(&lines, "disk_today_bytes %" PRIu64 "\n",
         daemon->disk.before + daemon->disk.now - daemon->disk.at_begin);
     put(&lines, "memory_bytes %" PRIu64 "\n", cs_daemon_resident_bytes(NULL));

@@ -100,7 +100,7 @@ static void set(struct cs_process_filter *f, pid_t pid)
     *cs_process_byte(&f->chosen[cs_process_word((__u32)pid)], (__u32)pid) = 0xff;
 }
 
-bool cs_process_filter_has(const struct cs_process_filter *f, pid_t pid)
+static bool has(const struct cs_process_filter *f, pid_t pid)
 {
     return __atomic_load_n(&f->chosen[cs_process_word((__u32)pid)], __ATOMIC_RELAXED) &
            cs_process_bit((__u32)pid);
@@ -114,7 +114,7 @@ static bool look(struct cs_process_filter *f, pid_t pid, int *n)
     set(f, pid);
     *n = cs_processes_below(pid, &processes);
     for (int i = 0; i < *n; i++) {
-        fresh |= !cs_process_filter_has(f, processes[i]);
+        fresh |= !has(f, processes[i]);
         set(f, processes[i]);
     }
     if (*n > 0)

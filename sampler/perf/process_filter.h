@@ -19,7 +19,6 @@ void cs_process_filter_close(struct cs_process_filter *filter);
 int cs_process_filter_choose(struct cs_process_filter *filter, pid_t pid);
 /* A process from its next exec on. */
 void cs_process_filter_choose_at_exec(struct cs_process_filter *filter, pid_t pid);
-bool cs_process_filter_has(const struct cs_process_filter *filter, pid_t pid);
 
 /* Keeps samples of others out of an event's ring. 0 or -errno. */
 int cs_process_filter_attach(const struct cs_process_filter *filter, int fd);
