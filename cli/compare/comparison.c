@@ -152,53 +152,6 @@ static double chance_of(const struct runs *runs, const struct comparison *c, con
     return fmax(counting, cs_student_two_sided(t, freedom + prior));
 }
 
-static size_t testable(const double *least, size_t n, size_t tests)
-{
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        k += least[i] * (double)tests < COMPARISON_SIGNIFICANT;
-    return k;
-}
-
-/* False discovery rates among rows that could be significant at all (Tarone 1990, Gilbert 2005): three samples can't be, however they
- * fall, and don't count as tests. Their rate is 1. `share`: of a row's samples, side A's where nothing changed. */
-static int find_discovery(struct comparison *c, double share)
-{
-    double *p = malloc((c->n + 1) * sizeof *p), *q = malloc((c->n + 1) * sizeof *q);
-    size_t enough = 1, kept = 0;
-    int rc = p && q ? 0 : -ENOMEM;
-    for (size_t i = 0; i < c->n && !rc; i++) {
-        double n = c->change[i].a + c->change[i].b;
-        q[i] = fmin(cs_binomial_two_sided(0, n, share), cs_binomial_two_sided(n, n, share));
-    }
-    for (size_t most = c->n;
-         !rc && enough < most;) { /* the smallest number of tests that is not below that of such rows */
-        size_t middle = enough + (most - enough) / 2;
-        if (testable(q, c->n, middle) <= middle)
-            most = middle;
-        else
-            enough = middle + 1;
-    }
-    const bool all = c->tests <= c->n; /* of rows that aren't here nobody knows it */
-    for (size_t i = 0; i < c->n && !rc; i++) {
-        c->change[i].is_tested = !all || q[i] * (double)enough < COMPARISON_SIGNIFICANT;
-        if (c->change[i].is_tested)
-            p[kept++] = c->change[i].chance;
-    }
-    if (!rc)
-        rc = cs_false_discovery(p, kept, all ? kept : c->tests, q);
-    for (size_t i = c->n; i-- > 0 && !rc;) {
-        struct change *x = &c->change[i];
-        x->discovery = x->is_tested ? q[--kept] : 1;
-        x->significant = x->discovery < COMPARISON_SIGNIFICANT &&
-                         (x->ratio > 1 + c->least / 100 || x->ratio < 1 / (1 + c->least / 100));
-        c->n_significant += x->significant;
-    }
-    free(p);
-    free(q);
-    return rc;
-}
-
 /* Welch's test of the runs' costs; no run is surer than its counts. */
 static void compare_totals(const struct runs *runs, struct comparison *c)
 {
@@ -258,8 +211,12 @@ int runs_compare(const struct runs *runs, struct comparison *c)
                                                               : COMPARISON_LEAST_CHANGE;
     compare_totals(runs, c);
     c->change = calloc(runs->n_rows + 1, sizeof *c->change);
-    if (!c->change || fit_dispersion(runs, c) < 0)
+    double *p = malloc((runs->n_rows + 1) * sizeof *p), *q = malloc((runs->n_rows + 1) * sizeof *q);
+    if (!c->change || !p || !q || fit_dispersion(runs, c) < 0) {
+        free(p);
+        free(q);
         return -ENOMEM;
+    }
     /* What one sample of a side weighs in what is compared. */
     double weight[2];
     for (int s = 0; s < 2; s++)
@@ -275,16 +232,25 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         x->cost_b = x->b * weight[1];
     }
     c->common_factor = c->shares && !c->per_work ? 1 : find_common_factor(c);
-    double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1],
-           share = expect_a / (expect_a + expect_b);
     for (size_t i = 0; i < c->n; i++) {
         struct change *x = &c->change[i];
         x->ratio = x->cost_a > 0 ? x->cost_b / c->common_factor / x->cost_a : (double)INFINITY;
-        x->chance = chance_of(runs, c, x, share);
+        double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1];
+        x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
         if (c->per_work && c->common_factor != 1)
             x->chance = fmax(x->chance, chance_of(runs, c, x, expect_a / (expect_a + 1 / weight[1])));
+        p[i] = x->chance;
     }
-    int rc = find_discovery(c, share);
+    int rc = cs_false_discovery(p, c->n, c->tests > c->n ? c->tests : c->n, q);
+    for (size_t i = 0; i < c->n && rc == 0; i++) {
+        struct change *x = &c->change[i];
+        x->discovery = q[i];
+        x->significant = q[i] < COMPARISON_SIGNIFICANT &&
+                         (x->ratio > 1 + c->least / 100 || x->ratio < 1 / (1 + c->least / 100));
+        c->n_significant += x->significant;
+    }
     cs_sort(c->change, c->n, by_change);
+    free(p);
+    free(q);
     return rc;
 }

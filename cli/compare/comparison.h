@@ -21,7 +21,6 @@ struct change {
     double a, b;           /* samples of the whole side */
     double cost_a, cost_b; /* a run, in the unit of the period */
     double ratio, chance, discovery;
-    bool is_tested; /* it has samples enough to be significant */
     bool significant;
 };
 

@@ -86,29 +86,6 @@ TEST(a_machine_that_is_faster_today_changes_nothing)
     free(c.change);
 }
 
-/* 10,000 and 10,560 samples: by counting alone a chance of 0.0001, which is real among eight rows and not among 300. */
-TEST(rows_of_a_few_samples_hide_no_change)
-{
-    enum { SMALL = 300 };
-    static struct run_row row[ROWS + SMALL];
-    for (unsigned many = 0; many < 2; many++) {
-        struct sample s;
-        double samples[2] = {many ? 400 : 2, many ? 400 : 2};
-        make(&s, 1, 3, 1.056);
-        memcpy(row, s.row, sizeof s.row);
-        for (unsigned i = 0; i < SMALL; i++)
-            row[ROWS + i] =
-                (struct run_row){.name = (char *)"small", .image = (char *)"image", .samples = samples};
-        s.runs.row = row;
-        s.runs.n_rows = ROWS + SMALL;
-        struct comparison c = {.least = 1};
-        assert_int_equal(runs_compare(&s.runs, &c), 0);
-        assert_int_equal(c.n, ROWS + SMALL);
-        assert_int_equal(find(&c, "p3")->significant, !many);
-        free(c.change);
-    }
-}
-
 TEST(a_small_change_is_not_significant_however_sure)
 {
     struct sample s;
@@ -284,7 +261,6 @@ int main(void)
         cmocka_unit_test(runs_that_differ_among_themselves_hide_no_change_and_make_none),
         cmocka_unit_test(hosts_whose_shares_differ_make_no_change_of_a_large_function),
         cmocka_unit_test(a_total_is_judged_by_what_runs_differ_by),
-        cmocka_unit_test(rows_of_a_few_samples_hide_no_change),
         cmocka_unit_test(a_small_change_is_not_significant_however_sure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
