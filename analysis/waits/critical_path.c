@@ -274,8 +274,12 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                           const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
                           struct cs_calls *running, const char *thread, struct cs_error *err)
 {
-    struct path_builder b = {
-        .path = path, .waits = waits, .running = running, .label = wanted->label, .err = err};
+    struct path_builder b = {.path = path,
+                             .waits = waits,
+                             .running = running,
+                             .label = wanted->label,
+                             .err = err,
+                             .skips_pools = !thread};
     *path = (struct cs_critical_path){0};
     int rc = cs_wait_spots_make(running);
     rc = rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the critical path") : path_take_profiles(&b, store);

@@ -112,7 +112,7 @@ void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, 
     if (of && cs_wait_is_idle(of->what)) /* no function would save any of it */
         return;
     for (; node && !b->failed; node = cs_contexts_at(calls->tree, node)->parent)
-        if (cs_wait_is_own(cs_calls_function(calls, node)))
+        if (cs_wait_is_own(calls, node))
             add_to_function(b, cs_calls_function(calls, node), thread, ns);
 }
 
@@ -123,6 +123,7 @@ static size_t kind_of(struct path_builder *b, const char *name, const struct cs_
     struct path_kind kind = {.name = name};
     char key[KEY_MAX];
     kind.root = cs_wait_root(calls, node, &kind.first);
+    kind.base = cs_wait_base(calls, node);
     snprintf(key, sizeof key, "%d%.64s\n%s\n%s", kind.first, name, kind.root ? kind.root->brief : "",
              image_of(kind.root));
     int64_t n = number_of(b, &b->kinds, key);
@@ -149,12 +150,15 @@ struct path_who path_who_is(const struct path_builder *b, const char *name, bool
 bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node)
 {
     bool first, known = false, others = false;
-    const struct cs_call_function *root = cs_wait_root(b->running, node, &first);
+    const struct cs_call_function *root = cs_wait_root(b->running, node, &first),
+                                  *base = cs_wait_base(b->running, node);
     if (!who->any && who->first != first)
         return false;
     for (size_t i = 0; i < b->kind.n; i++) {
         const struct path_kind *k = &b->kind.at[i];
-        bool same = k->root && k->first == first && path_is_same(k->root, root), mine = path_is_of(k, who);
+        bool same = k->root && k->first == first &&
+                    (path_is_same(k->root, root) || (root == base && path_is_same(k->base, base))),
+             mine = path_is_of(k, who);
         if (same && mine)
             return true;
         known |= mine && k->root;
@@ -248,6 +252,8 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
                    *waker = cs_table_string(table, row[CS_WAITS_WAKER]);
         uint32_t node = cs_calls_node(waits, row[CS_WAITS_CONTEXT]);
         const char *thread = cs_table_string(table, row[CS_WAITS_THREAD]);
+        if (b->skips_pools && cs_wait_is_pool(waits, node))
+            continue;
         bool queue = strcmp(reason, "run-queue") == 0;
         size_t kind = kind_of(b, thread, waits, node);
         int64_t n = !queue && *waker && strcmp(waker, CS_WAITS_INTERRUPT) != 0

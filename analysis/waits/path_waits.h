@@ -9,8 +9,8 @@
 /* Threads alike: of one name, that began in one function. */
 struct path_kind {
     const char *name;
-    const struct cs_call_function *root; /* NULL: not known */
-    bool first;                          /* a process's first thread */
+    const struct cs_call_function *root, *base; /* cs_wait_root's and cs_wait_base's; NULL: not known */
+    bool first;                                 /* a process's first thread */
 };
 
 enum path_amount_of {
@@ -68,6 +68,7 @@ struct path_builder {
     CS_ARRAY(struct path_blamed) wait;
     bool sums_threads; /* times are of all threads of a name, as the daemon's */
     bool tells_first;  /* chains of samples tell a process's first thread */
+    bool skips_pools;  /* threads that wait for work aren't on the path of another one that has their name */
     bool failed;       /* memory was short */
     struct cs_error *err;
 };

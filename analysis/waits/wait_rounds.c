@@ -185,7 +185,7 @@ static uint32_t parent_of(const struct cs_calls *calls, uint32_t node)
 
 static bool is_own(const struct cs_calls *calls, uint32_t node)
 {
-    return cs_wait_is_own(cs_calls_function(calls, node));
+    return cs_wait_is_own(calls, node);
 }
 
 /* The next of its own functions outwards that isn't the outermost: where a thread begins says nothing of what it does. */

@@ -73,12 +73,13 @@ rows = {name: json.load(open(f"{work}/{name}.json"))["rows"] for name in ("serve
 def told(rows): return [(r["reading"], r["kind"], r["where"], r["object"], round(r["seconds"], 3)) for r in rows[:8]]
 port = open(f"{work}/log").read().split()
 asked = [r for r in rows["server"] if r["kind"] == "socket" and any(f"127.0.0.1:{p}" in (r["object"] or "") for p in port)]
-assert asked and asked[0]["seconds"] > 1.1 and asked[0]["reading"] == "wait", told(rows["server"])
-assert (asked[0]["ended_by"] or "").startswith("python"), told(rows["server"]) # by the loopback
+# a row of their own have those that ended before the interpreter was known
+assert asked and sum(r["seconds"] for r in asked) > 1.1 and all(r["reading"] == "wait" for r in asked), told(rows["server"])
+assert all((r["ended_by"] or "").startswith("python") for r in asked), told(rows["server"]) # by the loopback
 polls = [r for r in rows["timer"] if r["kind"] == "pipe" and r["seconds"] > 0.4]
 assert polls and (polls[0]["ended_by"], polls[0]["meanwhile"]) == ("[interrupt]", None) and "dd" not in polls[0]["object"], polls
 accepts = [i for i, r in enumerate(rows["server"]) if r["kind"] == "accept"]
-assert accepts and all(rows["server"][i]["reading"] == "idle" and i > rows["server"].index(asked[0]) for i in accepts), told(rows["server"])
+assert accepts and all(rows["server"][i]["reading"] == "idle" and i > rows["server"].index(asked[-1]) for i in accepts), told(rows["server"])
 child = sorted((r for r in rows["child"] if r["kind"] == "child"), key=lambda r: -r["seconds"])  # in the table those come last whose time is another row's
 assert child and child[0]["reading"] == "wait" and child[0]["seconds"] > 0.6, told(rows["child"])
 dead = [r for r in rows["hang"] if r["kind"] == "dead-lock"]

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Waits of a Python program are its functions', not the interpreter's, and the critical path's times are those of the program's own
+# clock. A pool's workers without work are idle, of threads as of processes; who waits for their result waits.
+set -eu
+python=$(python3 -c 'import sys; print(sys.executable)')
+[ "$(uname -m)" = x86_64 ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "needs CPython 3.11 on x86-64"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../waits_possible.sh"
+cat >"$work/run.py" <<'END'
+import json, multiprocessing, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+spent = {}
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(500))
+def prepare(): spin(1.0)
+def crunch(): spin(0.8)
+def reader(): time.sleep(0.7) # sleeps: what is measured
+def ask(pool): return pool.submit(crunch).result()
+def end_of(thread): thread.join()
+def far(n): spin(0.8)
+def timed(function, *arguments):
+    begin = time.monotonic()
+    function(*arguments)
+    spent[function.__name__] = time.monotonic() - begin
+def threads():
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(time.sleep, [0.1] * 3))
+        timed(prepare)
+        timed(ask, pool)
+        thread = threading.Thread(target=reader)
+        thread.start()
+        timed(end_of, thread)
+def processes():
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        pool.map(time.sleep, [0.2] * 3, 1)
+        timed(pool.map, far, [1])
+        timed(prepare)
+if __name__ == "__main__":
+    spin(0.5) # until the interpreter is known
+    begin = time.monotonic()
+    {"threads": threads, "processes": processes}[sys.argv[1]]()
+    json.dump(spent, open(sys.argv[2], "w"))
+END
+for case in threads processes; do
+    ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$python" "$work/run.py" $case "$work/$case.truth" >"$work/log" 2>&1 ||
+        { echo "not ok: record: $(cat "$work/log")"; exit 1; }
+    "$CYCLESCOPE" waits --json --top 0 --store "$work/$case" >"$work/$case.waits"
+    "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/$case" >"$work/$case.path"
+done
+python3 - "$work" <<'P' || exit 1
+import json, sys
+def read(name): return json.load(open(f"{sys.argv[1]}/{name}"))
+def of(rows, key, name): return [r for r in rows if (r[key] or "").split(" (")[0] == name]
+for case in ("threads", "processes"):
+    truth, path, rows = read(case + ".truth"), read(case + ".path"), read(case + ".waits")["rows"]
+    told = {r["procedure"].split(" (")[0]: r["seconds"] for r in path["procedures"]}
+    # the function, and of the clock the time that it was waited for
+    for function, timed in {"threads": (("prepare", "prepare"), ("crunch", "ask")), "processes": (("prepare", "prepare"), ("far", "map"))}[case]:
+        assert abs(told.get(function, 0) - truth[timed]) < 0.25 * truth[timed], (case, function, told.get(function), truth, path["procedures"][:12])
+    assert abs(sum(r["seconds"] for r in path["rows"]) - path["seconds"]) < 0.01 * path["seconds"], case
+    interpreter = [r for r in path["procedures"] if r["percent"] > 5 and "python" in (r["image"] or "").rpartition("/")[2]]
+    assert not interpreter, (case, interpreter)
+    worker = [r for r in of(rows, "where", "_worker" if case == "threads" else "worker") if r["kind"] in ("lock", "semaphore", "pipe")]
+    killed = [r for r in rows if case == "processes" and r["where"] == "[unknown]" and r["reading"] == "idle"]
+    assert worker and sum(r["seconds"] for r in worker + killed) > 2 * truth["prepare"], (case, worker, rows[:9])
+    assert all(r["reading"] == "idle" for r in worker), (case, worker)
+    order = [r["reading"] == "idle" for r in rows]
+    assert order == sorted(order), (case, [(r["where"], r["reading"]) for r in rows])
+rows, truth = read("threads.waits")["rows"], read("threads.truth")
+waited = {kind: [r for r in of(rows, "where", where) if r["kind"] == kind] for where, kind in (("ask", "lock"), ("end_of", "join"), ("reader", "sleep"))}
+for kind, name in (("lock", "ask"), ("join", "end_of"), ("sleep", "end_of")):
+    r = waited[kind]
+    assert len(r) == 1 and r[0]["reading"] == "wait" and abs(r[0]["seconds"] - truth[name]) < 0.2 * truth[name], (kind, r, truth)
+print("ok")
+P
