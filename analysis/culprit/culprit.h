@@ -104,6 +104,7 @@ struct cs_culprit_memory {
     double footprint_pages;                                /* 0 = unknown */
     bool footprint_least;                                  /* these are lower bounds */
     struct cs_culprit_sharing false_sharing, true_sharing; /* the other's bytes are others; overlap */
+    double sets; /* of the first level's 64, that the lines mostly fall into, more than these hold; 0 = no conflict */
 };
 
 struct cs_culprit_branch {
@@ -175,10 +176,11 @@ struct cs_culprit_suspect {
     uint64_t other;       /* of sharing: the other thread's instruction, in the same image; 0 = none */
     bool observed;        /* bursts or events speak for it; else only nothing clears it */
     bool counted;         /* an estimate by counted events, not by a rule */
-    bool overlaps; /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
+    bool overlaps;  /* misses that wait for nothing but their turn: a prefetch only helps them to overlap more
                     */
-    bool streams;  /* evenly spaced accesses, several a page: hardware prefetches them */
-    bool terse;    /* what it costs is asked, no reason is written */
+    bool streams;   /* evenly spaced accesses, several a page: hardware prefetches them */
+    bool conflicts; /* its lines fall into few sets of the cache */
+    bool terse;     /* what it costs is asked, no reason is written */
     char reason[112];
 };
 

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define SETS 64 /* of the first level, by the bits of an address within its page */
+
 /* d = n (1 - exp(-e/n)), solved for n by halving; needs an eighth of the draws to be repeats. */
 double cs_culprit_evidence_population(double executions, double distinct)
 {
@@ -98,6 +100,33 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
         f->cold = l.once / l.draws;
         f->cold_bytes = chao;
     }
+}
+
+/* Of k draws a burst that all fall into n of 64 sets, the variance over sets is 1 + (k - 1) (64 / n - 1) / 63 times that of
+ * even draws. It is more where all bursts have the same sets: then the draws' own collisions tell how many. */
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double bursts, double *lines)
+{
+    double of_set[SETS] = {0}, draws = 0, squares = 0;
+    *lines = 0;
+    for (size_t i = first_row(footprints, offset); footprints && i < cs_table_rows(footprints); i++) {
+        const uint64_t *row = cs_table_row(footprints, i);
+        if (row[CS_FOOTPRINT_OFFSET] != offset)
+            break;
+        of_set[row[CS_FOOTPRINT_LINE] % SETS] += (double)row[CS_FOOTPRINT_BURSTS];
+        draws += (double)row[CS_FOOTPRINT_BURSTS];
+        *lines += 1;
+    }
+    if (draws < CS_MODEL_DRAWS_MIN || bursts < 1 || draws <= bursts)
+        return 0;
+    for (unsigned k = 0; k < SETS; k++)
+        squares += of_set[k] * of_set[k];
+    const double each = draws / bursts,
+                 uneven = (squares - draws * draws / SETS) / (draws / SETS) / (SETS - 1);
+    if (uneven < CS_MODEL_SETS_UNEVEN)
+        return 0;
+    const double sets = uneven > 2 * each ? draws * (draws - 1) / (squares - draws)
+                                          : SETS / (1 + (SETS - 1) * (uneven - 1) / (each - 1));
+    return sets > CS_MODEL_SETS_FEW ? 0 : fmax(1, sets);
 }
 
 struct drawn_page {

@@ -9,6 +9,10 @@
 void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, double bursts,
                                struct cs_culprit_memory *f);
 
+/* Lines of one set of the first level evict each other, wherever there is room. Sets that an instruction's lines fall into,
+ * of 64; 0: all alike, or too few draws to tell. `lines`: of all bursts. */
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double bursts, double *lines);
+
 #define CULPRIT_PAGES_TOGETHER 32
 
 struct culprit_pages {

@@ -390,6 +390,21 @@ double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *e, e
     return samples;
 }
 
+/* More lines in few sets than these hold are new each time that another line is touched. Not where their pages outnumber the
+ * last-level TLB: then other sets wouldn't help. */
+static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, const uint64_t *row,
+                      struct cs_culprit_memory *f)
+{
+    double lines, sets = culprit_measure_sets(e->footprints, offset, (double)row[CS_MEMORY_BURSTS], &lines);
+    const double ways = (double)e->machine.l1d.bytes / 4096, strides = (double)row[CS_MEMORY_STRIDES];
+    if (sets <= 0 || ways <= 0 || lines < 2 * ways * sets || f->footprint_pages > e->machine.stlb_entries ||
+        strides <= 0)
+        return;
+    f->sets = sets;
+    f->new_lines =
+        fmax(f->new_lines, 1 - (double)(row[CS_MEMORY_STRIDE_ZERO] + row[CS_MEMORY_STRIDE_LINE]) / strides);
+}
+
 struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evidence *e, uint64_t offset)
 {
     struct cs_culprit_memory f = {0};
@@ -424,6 +439,7 @@ struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evid
         f.footprint_bytes = lines * 64;
         f.footprint_pages = pages;
         culprit_measure_footprint(e->footprints, offset, bursts, &f);
+        take_sets(e, offset, row, &f);
     }
     return f;
 }

@@ -20,6 +20,17 @@
 #define CS_MODEL_FOOTPRINT_BEYOND 8
 #endif
 
+/* Draws vary so much more from set to set than those of lines that use all sets alike; unit: factor of the variance;
+ * source: the chi-squared distribution of 63 degrees of freedom ends at 2; shows: culprits */
+#ifndef CS_MODEL_SETS_UNEVEN
+#define CS_MODEL_SETS_UNEVEN 4
+#endif
+/* Sets from which on lines aren't crowded; unit: sets of 64; source: fewer bursts than some hundred tell no more apart; shows:
+ * culprits */
+#ifndef CS_MODEL_SETS_FEW
+#define CS_MODEL_SETS_FEW 8
+#endif
+
 /* ---- exposed misses: what the core can't hide of one ---- */
 /* Share of addresses that come out of loads from which on a load chases pointers; unit: share; source:
  * trial; shows: culprits */

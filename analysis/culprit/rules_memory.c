@@ -34,10 +34,17 @@ static struct memory_level level_of(const struct cs_machine *m, double bytes, bo
     return (struct memory_level){third ? "L3" : "memory", felt > cycles ? felt : cycles};
 }
 
+/* Few sets hold few lines of the first two levels: as many bytes more need the next one. The third is hashed. */
+static double crowded_bytes(const struct cs_machine *m, const struct cs_culprit_memory *f)
+{
+    const double most = fmax(f->footprint_bytes, 4 * (double)m->l2.bytes);
+    return f->sets > 0 ? fmin(f->footprint_bytes * 64 / f->sets, most) : f->footprint_bytes;
+}
+
 /* The same for what a load touches: the lines it often comes back to, and those it seldom does. */
 struct memory_level rule_level(const struct cs_machine *m, const struct cs_culprit_memory *f)
 {
-    struct memory_level often = level_of(m, f->footprint_bytes, f->footprint_least);
+    struct memory_level often = level_of(m, crowded_bytes(m, f), f->footprint_least);
     if (f->cold_bytes <= 0)
         return often;
     struct memory_level seldom = level_of(m, f->cold_bytes, false);
@@ -58,6 +65,12 @@ static double chased(const struct cs_culprit_memory *f, const struct cs_culprit_
     return from && from->seen && from->pointer < CS_MODEL_POINTER_SHARE ? 0 : f->pointer;
 }
 
+/* Equal strides that a prefetcher follows: it stops where a page ends (SDM). */
+static double followed(const struct cs_culprit_memory *f)
+{
+    return f->new_lines > 0 ? f->steady * (1 - fmin(1, f->new_pages / f->new_lines)) : f->steady;
+}
+
 /* How much of a miss the core can't hide: a chase hides nothing, a prefetcher follows equal strides,
  * independent misses share the wait with those that are in flight with them. */
 static double exposed(const struct cs_culprit_stall *s, const struct cs_culprit_memory *f,
@@ -65,7 +78,7 @@ static double exposed(const struct cs_culprit_stall *s, const struct cs_culprit_
 {
     double chase = chased(f, from), alone = s->in_flight > 0 ? 1 / s->in_flight : CS_MODEL_MISS_ALONE;
     double stepping = alone < CS_MODEL_STEADY_EXPOSED ? alone : CS_MODEL_STEADY_EXPOSED;
-    return chase + (1 - chase) * (f->steady * stepping + (1 - f->steady) * alone);
+    return chase + (1 - chase) * (followed(f) * stepping + (1 - followed(f)) * alone);
 }
 
 /* The same of stores: their lines are asked for as soon as they have retired, so many at a time as elsewhere.
@@ -130,7 +143,12 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     out->high = cost * CS_MODEL_MISS_HIGH;
     if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
-    if (f->footprint_bytes > 0)
+    out->conflicts = f->sets > 0;
+    if (f->sets > 0)
+        rule_report(
+            out, "lines that share %.0f of the 64 sets of the cache, %s (%s), %.2f new lines per execution",
+            f->sets, size, level.name, f->new_lines);
+    else if (f->footprint_bytes > 0)
         rule_report(out, "%s over %s%s (%s), %.2f new cache lines per execution", pattern(f, from),
                     f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
     else
@@ -202,10 +220,15 @@ bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine
     out->responsible = store->offset;
     out->observed = true;
     out->expected = cost * stores_wait(s) * (near ? CS_MODEL_STORE_NEAR : CS_MODEL_STORE_FAR) *
-                    (1 - CS_MODEL_STORE_STEADY * f->steady);
+                    (1 - CS_MODEL_STORE_STEADY * followed(f));
     out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
-    rule_report(out, "stores to %s (%s), %.2f new cache lines per execution",
-                f->footprint_bytes > 0 ? size : "new lines", level.name, f->new_lines);
+    out->conflicts = f->sets > 0;
+    if (f->sets > 0)
+        rule_report(out, "stores to lines that share %.0f of the 64 sets of the cache, %s (%s)", f->sets,
+                    size, level.name);
+    else
+        rule_report(out, "stores to %s (%s), %.2f new cache lines per execution",
+                    f->footprint_bytes > 0 ? size : "new lines", level.name, f->new_lines);
     return true;
 }
 

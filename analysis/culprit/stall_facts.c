@@ -210,6 +210,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
         f->new_pages = store->new_pages;
         f->far_pages = store->far_pages;
         f->steady = store->steady;
+        f->sets = store->sets;
         f->footprint_bytes = store->footprint_bytes;
         f->footprint_pages = store->footprint_pages;
         f->footprint_least = store->footprint_least;

@@ -41,6 +41,12 @@ static bool is_for_cpu(const struct cs_wait_group *g)
     return strcmp(g->kind, "run-queue") == 0;
 }
 
+/* The joined thread's own rows and samples say where that time went. */
+static bool is_join(const struct cs_wait_group *g)
+{
+    return strcmp(g->kind, "join") == 0;
+}
+
 /* Waits of this kind, wherever they are: both sides of a hand-over wait. */
 static uint64_t waits_of_kind(const struct cs_wait_groups *w, const char *kind)
 {
@@ -81,7 +87,7 @@ static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
     if (own)
         return first;
     for (size_t i = 0; i < w->n; i++)
-        if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_for_cpu(&w->at[i])) {
+        if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_for_cpu(&w->at[i]) && !is_join(&w->at[i])) {
             waited += w->at[i].ns;
             most = most ? most : &w->at[i];
         }
@@ -91,10 +97,12 @@ static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
 /* By their length. */
 static const struct cs_wait_group *longest_first(const struct cs_wait_groups *w)
 {
-    const struct cs_wait_group *first = w->n ? &w->at[0] : NULL;
+    const struct cs_wait_group *first = NULL;
     uint64_t waited = 0;
-    for (size_t i = 0; i < w->n; i++)
-        waited += w->at[i].reading == CS_WAIT_IS_WAIT ? w->at[i].ns : 0;
+    for (size_t i = 0; i < w->n; i++) {
+        first = first || is_join(&w->at[i]) ? first : &w->at[i];
+        waited += w->at[i].reading == CS_WAIT_IS_WAIT && !is_join(&w->at[i]) ? w->at[i].ns : 0;
+    }
     for (size_t i = 0; waited < w->either_ns / 100 && i < w->n; i++) /* a few ms for a CPU tell nothing */
         if (w->at[i].reading == CS_WAIT_IS_EITHER) {
             first = &w->at[i];

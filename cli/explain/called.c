@@ -23,6 +23,7 @@ struct place { /* what one address of an image is */
     uint32_t callee; /* of own code: what it calls there; of other code: its name; NONE: not known */
     uint32_t image;
     uint64_t start, samples; /* of the procedure; that fell there, in own code */
+    bool glue;               /* the callee is how an interpreter calls: what comes below it says more */
     bool stated;             /* `kind` says what entered the kernel */
     enum called_kind kind;
 };
@@ -31,7 +32,7 @@ struct state {    /* of a node */
     uint32_t own; /* the innermost node with own code; 0: none */
     uint32_t callee;
     bool direct; /* the kernel was entered from own code */
-    bool kernel, stated, through;
+    bool kernel, stated, through, glue;
     enum called_kind kind;
 };
 
@@ -42,20 +43,32 @@ struct finding {
     CS_ARRAY(struct place) places;
 };
 
-static uint32_t line_number(struct called *c, const struct cs_image_frame *frame)
+static uint32_t add_line(struct called *c, struct called_line line, const char *file)
 {
-    struct called_line line = {.line = frame->line};
     uint32_t i = 0;
-    cs_image_short_name(frame->function, line.function, sizeof line.function);
-    while (i < c->n_lines && (c->lines[i].line != line.line || strcmp(c->lines[i].file, frame->file) != 0 ||
+    while (i < c->n_lines && (c->lines[i].line != line.line || strcmp(c->lines[i].file, file) != 0 ||
                               strcmp(c->lines[i].function, line.function) != 0))
         i++;
     if (i < c->n_lines)
         return i;
-    if (i == LINES_MAX || !(line.file = strdup(frame->file)))
+    if (i == LINES_MAX || !(line.file = strdup(file)))
         return NONE;
     c->lines[c->n_lines++] = line;
     return i;
+}
+
+static uint32_t line_number(struct called *c, const struct cs_image_frame *frame)
+{
+    struct called_line line = {.line = frame->line};
+    cs_image_short_name(frame->function, line.function, sizeof line.function);
+    return add_line(c, line, frame->file);
+}
+
+static uint32_t named_number(struct called *c, const struct chain_line *named)
+{
+    struct called_line line = {.line = named->line, .begins = true};
+    memcpy(line.function, named->function, sizeof line.function);
+    return add_line(c, line, named->file);
 }
 
 /* As a program calls it: "malloc" of "__libc_malloc", "strlen" of "strlen@plt", "pthread_sigmask" of a version of it. */
@@ -116,10 +129,34 @@ static bool entry_kind(const char *name, enum called_kind *kind)
     return false;
 }
 
+/* How CPython gets from a call to what is called. */
+static bool is_glue(const char *name)
+{
+    static const char *const parts[] = {"_PyEval_",
+                                        "PyEval_",
+                                        "_PyObject_MakeTpCall",
+                                        "_PyObject_Call",
+                                        "PyObject_Call",
+                                        "PyObject_Vectorcall",
+                                        "_PyFunction_Vectorcall",
+                                        "PyVectorcall_",
+                                        "_PyVectorcall",
+                                        "cfunction_",
+                                        "method_vectorcall",
+                                        "PyCFunction_Call",
+                                        "slot_tp_call",
+                                        "type_call"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return true;
+    return false;
+}
+
 static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
 {
     struct finding *f = arg;
     struct cs_image_frame frames[FRAMES_MAX], own;
+    struct chain_line named;
     const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
     struct place place = {.line = NONE, .outer = NONE, .callee = NONE, .start = p ? p->start : 0};
     if (chain_line_frame(code, offset, &own)) {
@@ -133,8 +170,11 @@ static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
         if (i + 1 < n && frames[i + 1].line && *frames[i + 1].file)
             place.outer = line_number(f->c, &frames[i + 1]);
         place.callee = callee_at(f->c, code, offset);
+    } else if (chain_line_named(code, offset, &named)) {
+        place.line = named_number(f->c, &named);
     } else if (p) {
         place.callee = name_number(f->c, p->name);
+        place.glue = is_glue(p->name);
         place.stated = entry_kind(p->name, &place.kind);
     }
     struct place *kept = cs_array_add(&f->places);
@@ -199,8 +239,10 @@ static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kern
         } else {
             s.direct = s.direct || (is_kernel[c->image] && s.own == c->parent);
             s.kernel = s.kernel || is_kernel[c->image];
-            if (s.callee == NONE && p)
+            if (p && p->callee != NONE && (s.callee == NONE || s.glue)) {
                 s.callee = p->callee;
+                s.glue = p->glue;
+            }
             if (s.kernel && !s.stated && p && p->stated) {
                 s.stated = true;
                 s.kind = p->kind;

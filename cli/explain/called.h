@@ -5,7 +5,8 @@
  *     if (called_find(&c, profile, NULL)) ... c.calls[0], c.lines[c.calls[0].line] ...
  *     called_close(&c);     in any case
  *
- * A sample belongs to the innermost frame of its chain whose source is at hand (chain_line.h). It is a call's if that
+ * A sample belongs to the innermost frame of its chain whose source is at hand, or that is a runtime's own function
+ * (chain_line.h). It is a call's if that
  * frame isn't its own place. Time of interrupts is left out: they come whatever runs. */
 #ifndef CS_CLI_EXPLAIN_CALLED_H
 #define CS_CLI_EXPLAIN_CALLED_H
@@ -15,6 +16,7 @@
 struct called_line {
     char *file;
     unsigned line;
+    bool begins;        /* where the function begins, in code of a runtime: no more is known */
     char function[256]; /* innermost inlined one */
 };
 

@@ -26,7 +26,9 @@ static const char *advice_of(const char *callee)
         {" malloc calloc realloc free reallocarray aligned_alloc posix_memalign operator* _Znwm _Znam "
          "_ZdlPv* _ZdaPv* _int_malloc _int_free ",
          "memory that is kept and used again, or one allocation outside of the loop"},
-        {" read pread* readv recv* write pwrite* writev send* fgetc getc fputc putc ",
+        {" list_contains list_index list_count list_remove ", "a set or a dictionary in place of the list"},
+        {" list_insert list_ass_slice ", "a collections.deque, or values that are added at the end"},
+        {" _io_FileIO_* read pread* readv recv* write pwrite* writev send* fgetc getc fputc putc ",
          "fewer and larger calls: data that is collected in a buffer of the program"},
         {" memmove memcpy memset __memmove* __memcpy* __memset* bcopy ",
          "less data to move: another data structure, or indexes and pointers in place of copies"},
@@ -34,6 +36,31 @@ static const char *advice_of(const char *callee)
          "__strcmp* ",
          "fewer calls: lengths and ends of texts that are kept, fewer candidates to compare, or a number "
          "compared first"},
+        {" pthread_mutex_* pthread_rwlock_* pthread_spin_* __GI___pthread_mutex_* __lll_lock* ",
+         "fewer turns at the lock: values of each thread's own that are added once, or several items for one "
+         "turn"},
+        {" fsync fdatasync msync sync_file_range sync syncfs ",
+         "one call for many records, or one at the end"},
+        {" fork vfork clone posix_spawn* system popen execve* waitpid wait4 ",
+         "fewer processes: one that does many pieces, or the work done in the program itself"},
+        {" open openat open64 fopen* fclose close stat fstat* lstat access ",
+         "files that stay open, and facts about them that are kept"},
+        {" mmap munmap madvise mremap brk sbrk ", "memory that is kept and used again, not given back"},
+        {" getaddrinfo gethostbyname* res_* ", "names that are looked up once and kept"},
+        {" usleep nanosleep clock_nanosleep sched_yield ",
+         "a wait for the event itself, in place of polling"},
+        {" regcomp regexec re_search* re_compile* std::__detail::_* std::__cxx11::basic_regex* "
+         "std::__cxx11::regex* ",
+         "a pattern compiled once, outside of the loop, or a comparison written for this one pattern"},
+        {" __cxa_throw __cxa_begin_catch __cxa_allocate_exception _Unwind_* ",
+         "a result that says that it failed, in place of an exception, where failures are common"},
+        {" __dynamic_cast ", "a virtual function or a tag, in place of a search through the types"},
+        {" std::vector<>::_M_realloc* std::__cxx11::basic_string* std::_Rb_tree* std::_Hashtable* "
+         "std::deque* "
+         "std::__cxx11::list* std::map* std::unordered_map* std::vector<* ",
+         "objects that are kept and used again, room that is reserved once, or views in place of copies"},
+        {" localtime* mktime strftime strptime datetime_strptime time_strptime ",
+         "a conversion written for this one format, or its result kept"},
         {" clock_gettime gettimeofday time clock __vdso* ",
          "one look at the clock for many items, or a counter that says when to look"},
         {" snprintf sprintf printf fprintf vsnprintf vsprintf vfprintf __snprintf* __sprintf* __printf* "
@@ -124,6 +151,14 @@ static void names_text(const struct called *c, const struct sum *sums, size_t n,
         snprintf(text + strlen(text), size - strlen(text), " and others");
 }
 
+/* " at report.c:41"; of a runtime's function, ", which begins at report.py:8". */
+static const char *at_text(const struct called_line *line, const char *at, char text[300])
+{
+    snprintf(text, 300, "%s%.200s:%u", line->begins ? ", which begins at " : at, cs_base_name(line->file),
+             line->line);
+    return text;
+}
+
 /* The line outside that most of the function's calls come from; UINT32_MAX: none has half of them. */
 static uint32_t caller_of(const struct called *c, uint32_t line, double all, double *samples)
 {
@@ -188,8 +223,11 @@ static void add_evidence(struct explanation *e, const struct called *c, uint32_t
         const struct called_line *at = &c->lines[sums[i].first->line];
         if (sums[i].samples < EVIDENCE_FROM * c->total)
             break;
-        snprintf(text, sizeof text, "%.120s at %.200s:%u", name_of(c, sums[i].first), cs_base_name(at->file),
-                 at->line);
+        if (at->begins)
+            snprintf(text, sizeof text, "%.120s in %.120s", name_of(c, sums[i].first), at->function);
+        else
+            snprintf(text, sizeof text, "%.120s at %.200s:%u", name_of(c, sums[i].first),
+                     cs_base_name(at->file), at->line);
         add_share(e, "call", text, sums[i].samples, c->total);
     }
 }
@@ -202,7 +240,7 @@ static void claim(struct explanation *e, const struct called *c, uint32_t line, 
     const size_t n = sums_of(c, line, false, sums, sizeof sums / sizeof *sums);
     double in_system_calls = 0, in_faults = 0, from_caller = 0;
     assert(n > 0); /* the line is one of a call */
-    char names[420], through_text[220] = "", within[400] = "", from[500] = "", where[400];
+    char names[420], through_text[220] = "", within[400] = "", from[700] = "", where[700], place[300];
     for (uint32_t i = 0; i < c->n_calls; i++)
         if (called_same_function(c, c->calls[i].line, line)) {
             in_system_calls += (double)c->calls[i].in_system_calls;
@@ -222,11 +260,14 @@ static void claim(struct explanation *e, const struct called *c, uint32_t line, 
     }
     const uint32_t caller = caller_of(c, line, all, &from_caller);
     if (caller != UINT32_MAX && !called_same_function(c, caller, line))
-        snprintf(from, sizeof from, ", which %.120s calls at %.200s:%u", c->lines[caller].function,
-                 cs_base_name(c->lines[caller].file), c->lines[caller].line);
-    snprintf(where, sizeof where, "%s %.120s%s%.200s:%u", direct ? "at" : "called in", at->function,
-             one_line ? " at " : ", mostly at ", cs_base_name(at->file), at->line);
-    if (direct)
+        snprintf(from, sizeof from,
+                 c->lines[caller].begins ? "; it is called by %.120s%s" : ", which %.120s calls%s",
+                 c->lines[caller].function, at_text(&c->lines[caller], " at ", place));
+    snprintf(where, sizeof where, "called in %.120s%s", at->function,
+             at_text(at, one_line ? " at " : ", mostly at ", place));
+    if (direct && at->begins)
+        snprintf(where, sizeof where, "in %.120s%s", at->function, at_text(at, "", place));
+    else if (direct)
         snprintf(where, sizeof where, "%s %.200s:%u in %.120s", one_line ? "at" : "mostly at",
                  cs_base_name(at->file), at->line, at->function);
     snprintf(e->claim, sizeof e->claim, "%.1f %% of the time is in %s%s%s, %s%s", 100 * all / c->total,

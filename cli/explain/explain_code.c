@@ -2,7 +2,9 @@
 /* The claim is calc's sentence with the function's share before it; bounds are those of calc's tables. */
 #include "cli/explain/explain.h"
 #include "cli/profile/annotate.h"
+#include "cli/profile/chain_line.h"
 #include "cli/profile/hottest_line.h"
+#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #define RULED_OUT_BELOW 0.02  /* of the function's time, at most: nothing to gain there */
 #define ALTERNATIVE_FROM 0.05 /* a cause that may have as much is evidence that a reader should weigh */
 #define ALTERNATIVES_MAX 4
+#define CPI_OF_FULL_SPEED 0.4 /* of cores four to eight wide */
 
 static double of_time(const struct cs_cycle_account_summary *s, double samples)
 {
@@ -108,6 +111,26 @@ static bool is_fixed(const struct cs_store_image *image, const char *file)
             access(file, R_OK) < 0);
 }
 
+/* A header of a library can't be changed: of what is inlined from one the claim says where, and the source is the line there. */
+static void add_own_line(struct explanation *e, const struct calc_subject *s)
+{
+    struct cs_image_frame own;
+    if (!chain_line_frame(s->code, e->address, &own) ||
+        (own.line == e->line && strcmp(own.file, e->file) == 0))
+        return;
+    e->line = own.line;
+    snprintf(e->file, sizeof e->file, "%s", own.file);
+    snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), "; it is inlined at %.200s:%u",
+             cs_base_name(own.file), own.line);
+}
+
+/* Nothing waits where nearly each cycle ends an instruction or more: the cause is the amount of work. */
+static bool is_at_full_speed(const struct cs_cycle_account_summary *s, const struct calc_answer *a)
+{
+    double best, actual = summary_cpi(s, &best);
+    return a->worst.cause == CS_CAUSE_PORT && isfinite(actual) && actual <= CPI_OF_FULL_SPEED;
+}
+
 static void claim(struct explanation *e, const struct calc_subject *s, const struct calc_answer *a,
                   double share)
 {
@@ -129,6 +152,14 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
             "can't be changed here)";
     snprintf(e->claim, sizeof e->claim, "%.200s has %.1f %% of the samples, and %s", e->function, 100 * share,
              a->sentence);
+    if (cause_spins(&a->worst, s->account))
+        snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim),
+                 "; most tries find the lock taken");
+    add_own_line(e, s);
+    if (is_at_full_speed(sums, a))
+        e->advice = "less work, by another algorithm or data structure, because the CPU runs this code at "
+                    "nearly its full "
+                    "speed; then vector instructions";
     explain_number(e, name->words, 100 * fmin(a->worst.share, 1), 100 * fmin(a->worst.low, 1),
                    100 * fmin(a->worst.high, 1), "% of the function");
     if (*a->worst.reason)

@@ -36,6 +36,29 @@ static int sums_in_block(const struct cs_cycle_account *a, uint64_t offset)
 }
 
 #define SUMS_SEVERAL 4
+#define SPIN_INSNS 6   /* of a block that does nothing but wait */
+#define SPIN_TAKEN 0.5 /* share of the tries that get the lock: fewer are a lock that is mostly taken */
+
+bool cause_spins(const struct worst_cause *worst, const struct cs_cycle_account *a)
+{
+    const struct cs_cfg *cfg = a->cfg;
+    const uint32_t tried =
+        worst->cause == CS_CAUSE_LOCK ? cs_cfg_block(cfg, worst->responsible) : CS_CFG_EXIT;
+    bool again = false;
+    double got = 0;
+    if (tried >= cfg->n_blocks || cfg->blocks[tried].n_insns > 2 * SPIN_INSNS)
+        return false;
+    for (uint32_t k = 0; k < cfg->blocks[tried].n_out; k++) {
+        const uint32_t to = cfg->edges[cfg->blocks[tried].first_out + k].to;
+        bool back = to == tried;
+        for (uint32_t n = 0; to < cfg->n_blocks && !back && n < cfg->blocks[to].n_out; n++)
+            back = cfg->blocks[to].n_insns <= SPIN_INSNS &&
+                   cfg->edges[cfg->blocks[to].first_out + n].to == tried;
+        again |= back;
+        got += back || to >= cfg->n_blocks ? 0 : a->blocks[to].visits;
+    }
+    return again && a->frequencies && got < SPIN_TAKEN * a->blocks[tried].visits;
+}
 
 const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account)
 {
@@ -70,6 +93,12 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
     if (cause == CS_CAUSE_MISPREDICT && is_indirect(account, worst->responsible))
         return "fewer targets here (test for the likeliest one and call it directly), or calls sorted by "
                "target";
+    if ((cause == CS_CAUSE_DCACHE || cause == CS_CAUSE_STORE_BUFFER) && worst->conflicts)
+        return "rows or objects at distances that are no multiple of 4 KB (a line or two of padding), so "
+               "that they "
+               "use all sets of the cache";
+    if (cause_spins(worst, account))
+        return "a lock that lets its waiters sleep (a mutex), and less work while it is held";
     if (cause == CS_CAUSE_DCACHE && worst->streams)
         return "smaller or denser data, or more work on each piece while it is in a cache";
     if (cause == CS_CAUSE_DCACHE && prefetches(account))

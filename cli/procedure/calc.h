@@ -52,7 +52,7 @@ struct worst_cause {
     uint64_t other; /* of sharing: the other thread's instruction, 0: in no code of this image */
     double share;   /* of the procedure's samples */
     double low, high, heaviest;
-    bool observed, overlaps, streams; /* as in struct cs_culprit_suspect */
+    bool observed, overlaps, streams, conflicts; /* as in struct cs_culprit_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };
@@ -69,6 +69,8 @@ json_t *verdict_json(const struct cs_culprit_verdict *verdict);
 #define MISFIT_MAX 0.5 /* share of the samples that the model lacks: more, and it says nothing of the code */
 struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *account,
                                             struct cs_image_code *code);
+/* Is it a lock that is tried over and over, because another thread has it? */
+bool cause_spins(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* What usually helps; NULL when there is nothing to say. */
 const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */

@@ -159,6 +159,7 @@ static size_t add_up(struct worst_cause *causes, size_t n)
             sum->other = c->other;
             sum->overlaps = c->overlaps;
             sum->streams = c->streams;
+            sum->conflicts = c->conflicts;
         }
         sum->share += c->share;
         sum->low += c->low;
@@ -225,6 +226,7 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
                                     .observed = s->observed,
                                     .overlaps = s->overlaps,
                                     .streams = s->streams,
+                                    .conflicts = s->conflicts,
                                     .reason = s->reason};
             if (s->cause < CS_CAUSE_DIVIDER)
                 causes[n++] = c;

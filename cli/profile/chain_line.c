@@ -71,31 +71,29 @@ static bool is_library(const char *file)
            (strncmp(file, "python3.", 8) == 0 && file[8 + strspn(file + 8, "0123456789")] == '/');
 }
 
-/* Code that a runtime made or interprets: its name says where the function begins, "total (shop/basket.py:17)" or
- * "JS:*addUp /srv/report.js:13:15". */
-static bool named_place(struct cs_image_code *code, uint64_t offset, struct blamed *found)
+/* "total (shop/basket.py:17)" or "JS:*addUp /srv/report.js:13:15". */
+bool chain_line_named(struct cs_image_code *code, uint64_t offset, struct chain_line *found)
 {
     const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
     const char *name = p ? p->name : "", *space = strrchr(name, ' ');
     size_t n = strlen(name);
-    char file[1024];
-    unsigned line = 0;
-    if (!space || n < 4 || n >= sizeof file)
+    char *file = found->file;
+    if (!space || n < 4 || n >= sizeof found->file)
         return false;
     bool brackets = space[1] == '(' && name[n - 1] == ')';
     if (!brackets && space[1] != '/')
         return false;
-    snprintf(file, sizeof file, "%s", space + 1 + brackets);
+    *found = (struct chain_line){.begins = true};
+    snprintf(file, sizeof found->file, "%s", space + 1 + brackets);
     char *colon = strchr(file, ':');
-    if (!colon || sscanf(colon, ":%u", &line) != 1 || !line)
+    if (!colon || sscanf(colon, ":%u", &found->line) != 1 || !found->line)
         return false;
     *colon = 0;
     if (is_library(file))
         return false;
     const char *from = strncmp(name, "JS:", 3) == 0 ? name + 3 + strspn(name + 3, "*~^+") : name;
-    *found = (struct blamed){.file = strdup(file), .line = line, .begins = true};
     snprintf(found->function, sizeof found->function, "%.*s", (int)(space - from), from);
-    return found->file != NULL;
+    return true;
 }
 
 CS_ORDER(by_place, struct frame_place, cs_order(a->image, b->image), cs_order(a->offset, b->offset))
@@ -117,13 +115,18 @@ static uint32_t line_at(void *arg, struct cs_image_code *code, uint64_t offset)
 {
     struct blame *b = arg;
     struct cs_image_frame frame;
+    struct chain_line named;
     struct blamed line;
     if (chain_line_frame(code, offset, &frame)) {
         line = (struct blamed){.file = strdup(frame.file), .line = frame.line};
         cs_image_short_name(frame.function, line.function, sizeof line.function);
         return line.file ? line_number(b, line) : 0;
     }
-    return named_place(code, offset, &line) ? line_number(b, line) : 0;
+    if (!chain_line_named(code, offset, &named))
+        return 0;
+    line = (struct blamed){.file = strdup(named.file), .line = named.line, .begins = true};
+    memcpy(line.function, named.function, sizeof line.function);
+    return line.file ? line_number(b, line) : 0;
 }
 
 /* Image after image: debug information is read once. */

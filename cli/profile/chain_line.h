@@ -26,5 +26,8 @@ static inline size_t chain_line_place(const struct cs_chain_tree *tree, uint32_t
 {
     return 2 * (size_t)tree->place[node] + (cs_contexts_at(tree->contexts, node)->self && !precise);
 }
+/* Code that a runtime made or interprets: its name says where its function begins. False: it doesn't, or that is a library of
+ * the interpreter. */
+bool chain_line_named(struct cs_image_code *code, uint64_t offset, struct chain_line *found);
 /* The innermost frame at `offset` whose source is the reader's own and at hand. */
 bool chain_line_frame(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *found);

@@ -292,6 +292,43 @@ static void bytes_that_overlap_are_true_sharing_and_others_false(void **state)
     cs_table_close(t);
 }
 
+static void draw_line(struct cs_table *t, uint64_t offset, uint64_t line)
+{
+    const uint64_t row[CS_FOOTPRINT_N] = {offset, line, 1, 1};
+    assert_int_equal(cs_table_add(t, row), 0);
+}
+
+static void lines_of_few_sets_are_told_from_those_of_all(void **state)
+{
+    (void)state;
+    enum { BURSTS = 40, EACH = 16 };
+    struct cs_table *t = cs_table_open(&cs_schema_footprints);
+    double lines;
+    uint64_t seed = 1;
+    for (uint64_t burst = 0; burst < BURSTS; burst++) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        const uint64_t any = seed >> 58;
+        for (uint64_t i = 0; i < EACH; i++) {
+            const uint64_t page = burst * EACH + i;
+            draw_line(t, 10, page * 64 + 5);                       /* always the same set */
+            draw_line(t, 20, page * 64 + any);                     /* another one each burst */
+            draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32); /* two of them */
+            draw_line(t, 40, page);                                /* a walk */
+            draw_line(t, 50, (burst * 7919 + i * 104729) % 50021); /* anywhere */
+        }
+    }
+    cs_table_sort(t);
+    assert_true(fabs(culprit_measure_sets(t, 10, BURSTS, &lines) - 1) < 0.1);
+    assert_true(lines == BURSTS * EACH);
+    assert_true(fabs(culprit_measure_sets(t, 20, BURSTS, &lines) - 1) < 0.7);
+    assert_true(fabs(culprit_measure_sets(t, 30, BURSTS, &lines) - 2) < 1.6);
+    assert_true(culprit_measure_sets(t, 40, BURSTS, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 50, BURSTS, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 60, BURSTS, &lines) == 0 && lines == 0);
+    assert_true(culprit_measure_sets(NULL, 10, BURSTS, &lines) == 0);
+    cs_table_close(t);
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
 
 int main(void)
@@ -311,6 +348,7 @@ int main(void)
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
         cmocka_unit_test(pages_that_two_accesses_share_count_once),
         cmocka_unit_test(bytes_that_overlap_are_true_sharing_and_others_false),
+        cmocka_unit_test(lines_of_few_sets_are_told_from_those_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

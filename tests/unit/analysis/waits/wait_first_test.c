@@ -46,6 +46,16 @@ TEST(a_program_that_only_waited_for_a_busy_machine_has_no_wait_to_mend)
     assert_false(own);
 }
 
+TEST(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own)
+{
+    struct cs_wait_group groups[] = {waited("join", "main", 8 * SECOND, 2, 0),
+                                     waited("mutex", "add", 5 * SECOND, 3000, 1)};
+    struct cs_wait_groups w = {.at = groups, .n = 2, .all_ns = 20 * SECOND, .on_ns = 4 * SECOND};
+    assert_ptr_equal(cs_wait_first(&w), &groups[1]);
+    w.n = 1; /* the threads computed */
+    assert_null(cs_wait_first(&w));
+}
+
 TEST(very_many_short_waits_are_named_with_their_number_and_rate)
 {
     struct cs_wait_group groups[] = {waited("run-queue", "put", 3 * SECOND, 600000, 0),
@@ -70,6 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_for_a_cpu_that_others_had_come_after_the_programs_own),
         cmocka_unit_test(a_program_that_only_waited_for_a_busy_machine_has_no_wait_to_mend),
+        cmocka_unit_test(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own),
         cmocka_unit_test(very_many_short_waits_are_named_with_their_number_and_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
