@@ -51,7 +51,7 @@ static int about_wait(struct explanation *e, const struct parsed *args, const ch
 }
 
 /* Whether it waited or others had its CPU, nothing tells: a reservation, and no claim. */
-static void note_absence(struct output *out, const struct calc_subject *s)
+static void find_absence(struct explanation *e, const struct calc_subject *s)
 {
     struct cs_error ignored = {0};
     uint64_t elapsed_ms = 0;
@@ -62,10 +62,11 @@ static void note_absence(struct output *out, const struct calc_subject *s)
         cs_store_counter(s->profile.store, "elapsed_ms", &elapsed_ms, &ignored) < 0 || elapsed_ms < 50 ||
         !(ran > 0) || ran >= 0.5e-3 * (double)elapsed_ms)
         return;
-    output_note(out,
-                "The program had a CPU for %s s of %s s elapsed. The rest was spent waiting or preempted, "
-                "and has no samples; record with --waits to see it.",
-                figures(ran, 3, text[0]), figures((double)elapsed_ms / 1000, 3, text[1]));
+    snprintf(e->absence, sizeof e->absence,
+             "This is about the %s s of %s s elapsed in which the program had a CPU. The rest was spent "
+             "waiting or "
+             "preempted, and has no samples; record with --waits to see it.",
+             figures(ran, 3, text[0]), figures((double)elapsed_ms / 1000, 3, text[1]));
 }
 
 static void note_others(struct output *out, const struct parsed *args, const struct explanation *e,
@@ -85,11 +86,11 @@ static void note_others(struct output *out, const struct parsed *args, const str
 static int print(const struct parsed *args, struct explanation *e, const struct calc_subject *s)
 {
     struct output *out = output_open(args);
+    if (s && s->evidence)
+        find_absence(e, s);
     explanation_print(out, args, e);
     if (s && s->rows.n && e->about != EXPLAIN_WAIT)
         note_others(out, args, e, s);
-    if (s && s->evidence)
-        note_absence(out, s);
     explanation_fini(e);
     return output_close(out);
 }

@@ -60,6 +60,7 @@ struct explanation {
     struct explain_ruled_out ruled_out[CS_N_CAUSES];
     size_t n_ruled_out;
     const char *advice; /* NULL: none */
+    char absence[256];  /* a sentence on time without samples; "" = none */
     char machine[256];  /* a sentence on time that the machine took; "" = none */
     struct explain_gain of_function, of_program;
     char *verify; /* a command; NULL: none that can be pasted */

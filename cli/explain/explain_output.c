@@ -121,6 +121,8 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
                                         [EXPLAIN_CALL] = "call",
                                         [EXPLAIN_WAIT] = "wait"};
     output_line(out, "%s.", *e->claim ? e->claim : e->missing);
+    if (*e->absence)
+        output_note(out, "%s", e->absence);
     output_line(out, "%s", "");
     if (e->n_evidence)
         put_evidence(out, e);
