@@ -47,7 +47,9 @@ void account_attribute_events(const struct accounting *x, int kind, double *to)
                                                                                a->insns[i].op.offset);
             if (samples <= 0)
                 continue;
-            if (i == block->first_insn)
+            if (a->insns[i].op.flags & CS_ISA_OP_REPEAT) /* unfinished: interrupts find it at itself */
+                to[answerable(a, i)] += samples;
+            else if (i == block->first_insn)
                 attribute_head(x, b, samples, to);
             else
                 to[answerable(a, i - 1)] += samples;

@@ -104,7 +104,8 @@ struct cs_culprit_memory {
     double footprint_pages;                                /* 0 = unknown */
     bool footprint_least;                                  /* these are lower bounds */
     struct cs_culprit_sharing false_sharing, true_sharing; /* the other's bytes are others; overlap */
-    double sets; /* of the first level's 64, that the lines mostly fall into, more than these hold; 0 = no conflict */
+    double
+        sets; /* of the first level's 64, that the lines mostly fall into, more than these hold; 0 = no conflict */
 };
 
 struct cs_culprit_branch {
@@ -157,10 +158,11 @@ struct cs_culprit_stall {
     /* events of that kind an execution at most, where a profile counted them (a PMU, software page faults); else
      * negative */
     double event_rate[CS_N_COUNTED];
-    double event_likely[CS_N_COUNTED]; /* the same, estimated: samples moved as those of time are */
-    bool entry;                        /* the function's first instruction: samples of what led here, too */
-    uint64_t caller;                   /* offset of the transfer that mostly led there; 0 = unknown */
-    double code_bytes;                 /* distinct lines of code that bursts saw, 0 = unknown */
+    double event_likely[CS_N_COUNTED];  /* the same, estimated: samples moved as those of time are */
+    bool entry;                         /* the function's first instruction: samples of what led here, too */
+    struct cs_culprit_branch called_by; /* of that transfer, where it is in this image and indirect */
+    uint64_t caller;                    /* offset of the transfer that mostly led there; 0 = unknown */
+    double code_bytes;                  /* distinct lines of code that bursts saw, 0 = unknown */
     double code_pages;
 };
 

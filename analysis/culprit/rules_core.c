@@ -98,6 +98,17 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
                         fmin(1, s->event_likely[CS_COUNTED_MISPREDICT]) * 100);
             return true;
         }
+        if (!rule_is(s->branch_before, guessed) && s->entry && s->called_by.seen &&
+            most_missed(&s->called_by) >= CS_MODEL_MISSED_MIN) {
+            const double most = most_missed(&s->called_by);
+            out->observed = true;
+            out->responsible = s->caller;
+            out->high = most * CS_MODEL_MISPREDICT_MAX * m->mispredict_cycles[1];
+            out->expected = unlearnable((s->called_by.missed + most) / 2) * CS_MODEL_MISPREDICT_AT;
+            rule_report(out, "the call that leads here: %.1f %% of its targets are unpredictable",
+                        most * 100);
+            return true;
+        }
         if (!rule_is(s->branch_before, guessed))
             return false;
         near = s->branch_distance <= 2;

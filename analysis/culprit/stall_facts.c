@@ -163,6 +163,8 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
         s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     s->entry = i == x->a->cfg->blocks[0].first_insn;
     s->caller = s->entry ? account_caller(x, insn->op.offset) : 0;
+    if (s->caller)
+        s->called_by = cs_culprit_evidence_branch(x->e, s->caller);
     uint32_t end = i;
     if (insn->branch && i + 1 < x->a->cfg->n_insns)
         end = i + 1;

@@ -82,7 +82,7 @@ static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
 {
     bool own;
     uint64_t waited = 0;
-    const struct cs_wait_group *most = NULL;
+    const struct cs_wait_group *most = NULL, *either = NULL;
     (void)cs_wait_for_cpu_ns(w, &own);
     if (own)
         return first;
@@ -90,7 +90,11 @@ static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
         if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_for_cpu(&w->at[i]) && !is_join(&w->at[i])) {
             waited += w->at[i].ns;
             most = most ? most : &w->at[i];
+        } else if (w->at[i].reading == CS_WAIT_IS_EITHER) {
+            either = either ? either : &w->at[i];
         }
+    if (either && waited < w->either_ns / 100)
+        return waited + w->either_ns > w->on_ns ? either : NULL;
     return waited > w->on_ns ? most : NULL;
 }
 

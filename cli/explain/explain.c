@@ -50,8 +50,25 @@ static int about_wait(struct explanation *e, const struct parsed *args, const ch
     return found;
 }
 
+static bool waits_recorded(const struct parsed *args)
+{
+    struct cs_error ignored = {0};
+    struct cs_store *store = NULL;
+    struct recordings which;
+    struct cs_wait_groups w;
+    const struct cs_calls_wanted wanted = {.inlines = false};
+    if (recordings_open(store_location(args), recording_asked(args), RECORDINGS_OF_CHAINS, &store, &which,
+                        &ignored) < 0)
+        return false;
+    const bool found = cs_wait_groups_open(&w, store, &wanted, &ignored) == 0;
+    if (found)
+        cs_wait_groups_close(&w);
+    cs_store_close(store);
+    return found;
+}
+
 /* Whether it waited or others had its CPU, nothing tells: a reservation, and no claim. */
-static void find_absence(struct explanation *e, const struct calc_subject *s)
+static void find_absence(struct explanation *e, const struct parsed *args, const struct calc_subject *s)
 {
     struct cs_error ignored = {0};
     uint64_t elapsed_ms = 0;
@@ -60,7 +77,7 @@ static void find_absence(struct explanation *e, const struct calc_subject *s)
     char text[2][48];
     if (s->profile.one_image || s->profile.recordings.times.to_ms ||
         cs_store_counter(s->profile.store, "elapsed_ms", &elapsed_ms, &ignored) < 0 || elapsed_ms < 50 ||
-        !(ran > 0) || ran >= 0.5e-3 * (double)elapsed_ms)
+        !(ran > 0) || ran >= 0.5e-3 * (double)elapsed_ms || waits_recorded(args))
         return;
     snprintf(e->absence, sizeof e->absence,
              "This is about the %s s of %s s elapsed in which the program had a CPU. The rest was spent "
@@ -87,7 +104,7 @@ static int print(const struct parsed *args, struct explanation *e, const struct 
 {
     struct output *out = output_open(args);
     if (s && s->evidence)
-        find_absence(e, s);
+        find_absence(e, args, s);
     explanation_print(out, args, e);
     if (s && s->rows.n && e->about != EXPLAIN_WAIT)
         note_others(out, args, e, s);

@@ -100,6 +100,9 @@ static void put_gain(struct output *out, const struct explanation *e)
     else if (isfinite(p->high) && e->about == EXPLAIN_CALL)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
                     p->high);
+    else if (isfinite(p->high) && e->about == EXPLAIN_CODE)
+        output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if the copies go.",
+                    p->high);
     else if (isfinite(p->high))
         output_line(out, "Expected gain: between %.0f and %.0f %% of all threads' time.", p->low, p->high);
     output_set(out, "gain", json_pack("{s:o, s:o}", "function", gain_json(f), "program", gain_json(p)));

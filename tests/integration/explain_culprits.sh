@@ -38,6 +38,7 @@ explained() { # NAME COMMAND...
 }
 explained sets "$work/crowded" sets 3
 explained spin "$work/crowded" spin 3
+explained copies "$work/crowded" copies 1.5
 explained header "$work/distinct" 3
 explained python python3 "$work/members.py" 2
 "$CYCLESCOPE" record --waits -o "$work/joined" -F 1000 --burst-rate 60 -- "$work/distinct" 2 >"$work/out" 2>&1 &&
@@ -63,6 +64,10 @@ d = load("spin")
 check(f"a lock that spins: {d['claim']}", d["cause"] == "lock" and "most tries" in d["claim"])
 check(f"what helps: {d['advice']}", "sleep" in d["advice"])
 check(f"its line: {d['place']}", abs(d["place"]["line"] - line_of("tests/programs/crowded.c", "/* spin */")) <= 1)
+d = load("copies")
+if d["function"] == "copies": # where the compiler makes a call of memcpy of it, that is the claim
+    check(f"copies: {d['claim']}", d["cause"] in ("copy", "call") and ("copy" in d["claim"] or "memcpy" in d["claim"]))
+    check(f"its line: {d['place']}", abs(d["place"]["line"] - line_of("tests/programs/crowded.c", "/* by value */")) <= 1)
 d, line = load("header"), line_of("tests/programs/distinct.cpp", "// inlined")
 check(f"the own line of a header's code: {d['claim']} {d['missing']} {d['place']}",
       d["place"]["file"].endswith("distinct.cpp") and d["place"]["line"] == line)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Problems that look like another one, for explain_culprits.sh:
  *     crowded sets SECONDS     a ring through 72 objects at the beginnings of pages: all are in one set of the cache
- *     crowded spin SECONDS     four threads take turns at a lock that they try over and over */
+ *     crowded spin SECONDS     four threads take turns at a lock that they try over and over
+ *     crowded copies SECONDS   a struct is passed by value */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -54,6 +55,23 @@ static void sets(void)
     free(area);
 }
 
+struct large {
+    char bytes[2048];
+};
+
+__attribute__((noinline)) static int one_of(struct large l, unsigned i)
+{
+    return l.bytes[i % sizeof l.bytes];
+}
+
+__attribute__((noinline)) static int copies(const struct large *l)
+{
+    int sum = 0;
+    for (unsigned i = 0; i < 1000; i++)
+        sum += one_of(*l, i); /* by value */
+    return sum;
+}
+
 static void *take_turns(void *arg)
 {
     while (now() < until)
@@ -73,6 +91,13 @@ int main(int argc, char **argv)
     until = now() + (argc > 2 ? atof(argv[2]) : 1);
     if (argc > 1 && strcmp(argv[1], "sets") == 0) {
         sets();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "copies") == 0) {
+        struct large l;
+        memset(&l, argc, sizeof l);
+        while (now() < until)
+            result += (uint64_t)copies(&l);
         return 0;
     }
     for (unsigned i = 0; i < THREADS; i++)

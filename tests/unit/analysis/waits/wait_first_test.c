@@ -46,6 +46,18 @@ TEST(a_program_that_only_waited_for_a_busy_machine_has_no_wait_to_mend)
     assert_false(own);
 }
 
+TEST(beside_a_busy_machine_what_may_be_idle_is_named_if_there_is_nothing_else)
+{
+    struct cs_wait_group groups[] = {waited("run-queue", "take", 5 * SECOND, 3000, 0),
+                                     waited("sleep", "take", 8 * SECOND, 3000, 1)};
+    struct cs_wait_groups w = {
+        .at = groups, .n = 2, .all_ns = 14 * SECOND, .on_ns = SECOND / 4, .either_ns = 8 * SECOND};
+    groups[1].reading = CS_WAIT_IS_EITHER;
+    assert_ptr_equal(cs_wait_first(&w), &groups[1]);
+    w.on_ns = 9 * SECOND; /* and ran longer */
+    assert_null(cs_wait_first(&w));
+}
+
 TEST(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own)
 {
     struct cs_wait_group groups[] = {waited("join", "main", 8 * SECOND, 2, 0),
@@ -80,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_for_a_cpu_that_others_had_come_after_the_programs_own),
         cmocka_unit_test(a_program_that_only_waited_for_a_busy_machine_has_no_wait_to_mend),
+        cmocka_unit_test(beside_a_busy_machine_what_may_be_idle_is_named_if_there_is_nothing_else),
         cmocka_unit_test(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own),
         cmocka_unit_test(very_many_short_waits_are_named_with_their_number_and_rate),
     };
