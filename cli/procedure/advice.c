@@ -94,9 +94,7 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
         return "fewer targets here (test for the likeliest one and call it directly), or calls sorted by "
                "target";
     if ((cause == CS_CAUSE_DCACHE || cause == CS_CAUSE_STORE_BUFFER) && worst->conflicts)
-        return "rows or objects at distances that are no multiple of 4 KB (a line or two of padding), so "
-               "that they "
-               "use all sets of the cache";
+        return "rows or objects at distances that are no multiple of 4 KB: a line or two of padding";
     if (cause_spins(worst, account))
         return "a lock that lets its waiters sleep (a mutex), and less work while it is held";
     if (cause == CS_CAUSE_DCACHE && worst->streams)
