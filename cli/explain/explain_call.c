@@ -151,7 +151,7 @@ static void names_text(const struct called *c, const struct sum *sums, size_t n,
         snprintf(text + strlen(text), size - strlen(text), " and others");
 }
 
-/* " at report.c:41"; of a runtime's function, ", which begins at report.py:8". */
+/* " at" and that line; of a runtime's function, ", which begins at" and that line. */
 static const char *at_text(const struct called_line *line, const char *at, char text[300])
 {
     snprintf(text, 300, "%s%.200s:%u", line->begins ? ", which begins at " : at, cs_base_name(line->file),
