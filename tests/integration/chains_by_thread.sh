@@ -39,20 +39,24 @@ C
 gcc -O2 -fomit-frame-pointer -o two two.c -lpthread || { echo "no C compiler"; exit 77; }
 bad=0
 fail() { echo "not ok: $*"; bad=1; }
+# What the host steals is sampled (the timer goes on) and in no thread's CPU time: either thread may have all of it.
+stolen_hundredths() { awk '/^cpu / { print $9 }' /proc/stat; }
+stolen=$(stolen_hundredths)
 "$CYCLESCOPE" record --label thread -F 500 --driver bpf --no-bursts -o store -- ./two >said 2>&1 || fail "record: $(cat said)"
+stolen=$(($(stolen_hundredths) - stolen))
 for thread in "parser parse render 500" "renderer render parse 1000"; do
     read -r name own other samples <<<"$thread"
     "$CYCLESCOPE" tree --store store --process "$name" --min 0 --json >tree.json 2>said || fail "tree of $name: $(cat said)"
-    python3 - "$own" "$other" "$samples" <<'PY' || fail "$name: $(head -c 600 tree.json)"
+    python3 - "$own" "$other" "$samples" "$stolen" <<'PY' || fail "$name: $(head -c 600 tree.json)"
 import json, sys
-own, other, samples = sys.argv[1], sys.argv[2], int(sys.argv[3])
+own, other, samples, stolen = sys.argv[1], sys.argv[2], int(sys.argv[3]), 5 * int(sys.argv[4])
 rows = json.load(open('tree.json'))['rows']
 total = {}
 for row in rows:
     name = row['procedure']
     total[name] = max(total.get(name, 0), row['total'])
-print(f"# {own}: {total.get(own)} of {max(total.values())} samples; {other}: {total.get(other, 0)}")
-assert abs(max(total.values()) - samples) <= 0.1 * samples, total
+print(f"# {own}: {total.get(own)} of {max(total.values())} samples; {other}: {total.get(other, 0)}; {stolen} are stolen at most")
+assert 0.9 * samples <= max(total.values()) <= 1.1 * samples + stolen, total
 assert total[own] >= 0.97 * max(total.values()) and not any(other in name for name in total), total
 PY
 done
