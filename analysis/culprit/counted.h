@@ -6,8 +6,7 @@
  * retired load. The first level's count clears only where such hits are counted, too, or bursts say that no prefetcher
  * follows. Events are sampled: `samples` of them are at most cs_counted_most(samples) by chance, and an interrupt comes
  * some instructions late. Pure. */
-#ifndef CS_ANALYSIS_CULPRIT_COUNTED_H
-#define CS_ANALYSIS_CULPRIT_COUNTED_H
+#pragma once
 
 #include "analysis/machine/machine.h"
 
@@ -43,5 +42,3 @@ double cs_counted_cycles_most(const struct cs_culprit_stall *stall, int cause,
 /* What it likely costs, by the events whose samples lie here; INFINITY: not all that it takes were counted. */
 double cs_counted_cycles_likely(const struct cs_culprit_stall *stall, int cause,
                                 const struct cs_machine *machine);
-
-#endif

@@ -34,8 +34,7 @@
  * are ordered by share.
  *
  * The classifier is pure; any thread. */
-#ifndef CS_ANALYSIS_CULPRIT_CULPRIT_H
-#define CS_ANALYSIS_CULPRIT_CULPRIT_H
+#pragma once
 
 #include "analysis/culprit/counted.h"
 #include "analysis/machine/machine.h"
@@ -209,5 +208,3 @@ void cs_culprit_classify(const struct cs_culprit_stall *stall, const struct cs_m
  * counts. */
 void cs_culprit_expect(const struct cs_culprit_stall *stall, const struct cs_machine *machine,
                        double *expected, double *most);
-
-#endif

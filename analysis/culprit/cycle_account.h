@@ -17,8 +17,7 @@
  *
  * Invariants: what is attributed to all instructions is the procedure's samples; the summary's rows add up to
  * them. One owner. */
-#ifndef CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_H
-#define CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_H
+#pragma once
 
 #include "analysis/cfg/cfg.h"
 #include "analysis/culprit/culprit.h"
@@ -111,5 +110,3 @@ int cs_cycle_account_finish(struct cs_cycle_account_begun *begun, struct cs_cycl
                             struct cs_error *err);
 void cs_cycle_account_drop(struct cs_cycle_account_begun *begun);
 void cs_cycle_account_close(struct cs_cycle_account *account);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The steps of cycle accounting, a file each, in the order in which cycle_account.c calls them. */
-#ifndef CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_INTERNAL_H
-#define CS_ANALYSIS_CULPRIT_CYCLE_ACCOUNT_INTERNAL_H
+#pragma once
 
 #include "analysis/culprit/cycle_account.h"
 
@@ -37,5 +36,3 @@ uint32_t account_before(const struct accounting *x, uint32_t i);
 uint32_t account_after(const struct accounting *x, uint32_t i);
 /* Offset of the transfer that most often led to a function, 0 = unknown. */
 uint64_t account_caller(const struct accounting *x, uint64_t entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many lines and pages code touches, from how often two bursts drew the same one (capture and recapture). */
-#ifndef CS_ANALYSIS_CULPRIT_FOOTPRINTS_H
-#define CS_ANALYSIS_CULPRIT_FOOTPRINTS_H
+#pragma once
 
 #include "analysis/culprit/image_evidence.h"
 
@@ -22,5 +21,3 @@ struct culprit_pages {
 
 /* Pages of up to CULPRIT_PAGES_TOGETHER instructions together: the sum, less what two have in common by their draws. */
 double culprit_pages_together(struct cs_table *footprints, const struct culprit_pages *of, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
 /* What a store has about one image for the culprit analysis: samples and edges, memory accesses, predictability
  * of branches, lines of code, counts, the machine. Added up over epochs; constant after opening: threads may
  * read it. */
-#ifndef CS_ANALYSIS_CULPRIT_IMAGE_EVIDENCE_H
-#define CS_ANALYSIS_CULPRIT_IMAGE_EVIDENCE_H
+#pragma once
 
 #include "analysis/culprit/culprit.h"
 #include "analysis/frequency/evidence.h"
@@ -68,5 +67,3 @@ double cs_culprit_evidence_population(double executions, double distinct);
  * met the same `meetings` times in two bursts; 0 = too few meetings to tell, then there are more than
  * *at_least. */
 double cs_culprit_evidence_meetings(double draws, double bursts, double meetings, double *at_least);
-
-#endif

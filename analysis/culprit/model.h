@@ -5,8 +5,7 @@
  *
  * "SDM" is Intel's optimisation manual, "SOG" AMD's software optimisation guide for family 19h. "trial" is a search
  * over recordings of `bench/run culprit-kernels` (docs/lab). Shares are of a stall or of an event's full cost. */
-#ifndef CS_ANALYSIS_CULPRIT_MODEL_H
-#define CS_ANALYSIS_CULPRIT_MODEL_H
+#pragma once
 
 /* ---- levels of the memory hierarchy ---- */
 /* New lines or pages below this are the noise of bursts' starts: a thousandth of a miss to memory is a third
@@ -512,6 +511,4 @@
 /* Draws of one burst that may share a page; unit: draws; source: trial; shows: culprits */
 #ifndef CS_MODEL_DRAWS_TOGETHER
 #define CS_MODEL_DRAWS_TOGETHER 7.5
-#endif
-
 #endif

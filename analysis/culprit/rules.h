@@ -2,8 +2,7 @@
 /* The table of rules, one a cause: what the classifier asks. A rule fills `out` and returns true when its cause
  * is not cleared. `residual` rules have no evidence of their own: they are asked only for what the others
  * can't explain. Internal to this module. */
-#ifndef CS_ANALYSIS_CULPRIT_RULES_H
-#define CS_ANALYSIS_CULPRIT_RULES_H
+#pragma once
 
 #include "analysis/culprit/culprit.h"
 
@@ -15,5 +14,3 @@ struct culprit_rule {
 };
 extern const struct culprit_rule culprit_rules[];
 extern const size_t n_culprit_rules;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of rules share: rules_memory.c, rules_core.c, and the table in rules.c. */
-#ifndef CS_ANALYSIS_CULPRIT_RULES_INTERNAL_H
-#define CS_ANALYSIS_CULPRIT_RULES_INTERNAL_H
+#pragma once
 
 #include "analysis/culprit/rules.h"
 
@@ -57,5 +56,3 @@ bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
                    struct cs_culprit_suspect *out);
 bool rule_page_fault(const struct cs_culprit_stall *s, const struct cs_machine *m,
                      struct cs_culprit_suspect *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether the bursts of a procedure carry a verdict. The cause with the largest share must be first, and not
  * by the chance of which moments bursts met. */
-#ifndef CS_ANALYSIS_CULPRIT_VERDICT_H
-#define CS_ANALYSIS_CULPRIT_VERDICT_H
+#pragma once
 
 #include "analysis/culprit/cycle_account.h"
 
@@ -27,5 +26,3 @@ struct cs_culprit_verdict {
 double cs_culprit_bursts_needed(double first_share, double second_share);
 
 struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *account);
-
-#endif

@@ -2,8 +2,7 @@
 /* The M of DCPI's rule (dcpi-1997 section 6.1.3): each block is scheduled by itself, whatever came before
  * it. The culprit analysis schedules the paths that bursts saw instead. Only blocks with samples are asked
  * for: the others' ratios are 0 whatever M is. One call of the model for all graphs of an image. */
-#ifndef CS_ANALYSIS_SCHEDULE_BLOCK_CYCLES_H
-#define CS_ANALYSIS_SCHEDULE_BLOCK_CYCLES_H
+#pragma once
 
 #include "analysis/cfg/cfg.h"
 #include "analysis/schedule/schedule.h"
@@ -20,5 +19,3 @@ int cs_schedule_block_cycles(struct cs_image_code *code, struct cs_cfg *const *c
                              struct cs_scheduler *scheduler, struct cs_schedule_block_cycles *out,
                              struct cs_error *err);
 void cs_schedule_block_cycles_fini(struct cs_schedule_block_cycles *cycles);
-
-#endif

@@ -2,8 +2,7 @@
 /* Steps kept, in memory and between calls in one file: records of (key, n, steps, checksum), appended. The key
  * hashes the model's name and the path's texts. A damaged or foreign file is replaced; a cache that can't be
  * written is no error. Internal to this module. */
-#ifndef CS_ANALYSIS_SCHEDULE_CACHE_H
-#define CS_ANALYSIS_SCHEDULE_CACHE_H
+#pragma once
 
 #include "analysis/schedule/schedule.h"
 
@@ -19,5 +18,3 @@ bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_p
 void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
                         const struct cs_schedule_step *steps, bool own);
 void schedule_cache_flush(struct schedule_cache *cache);
-
-#endif

@@ -3,8 +3,7 @@
  * schedulers of one model may tell the same one: their paths share calls. A caller of what is below holds the lock
  * mca_ahead_lock, which also guards the caches. The thread in the background touches its job and the list's lock.
  */
-#ifndef CS_ANALYSIS_SCHEDULE_MCA_AHEAD_H
-#define CS_ANALYSIS_SCHEDULE_MCA_AHEAD_H
+#pragma once
 
 #include "analysis/schedule/mca_job.h"
 
@@ -26,5 +25,3 @@ int mca_ahead_tell(struct mca_ahead *ahead, const struct cs_schedule_path *path,
 void mca_ahead_start(struct mca_ahead *ahead);
 /* Takes answers into their caches; where there is none yet, waits for one. False: nothing is outstanding. */
 bool mca_ahead_wait(struct mca_ahead *ahead);
-
-#endif

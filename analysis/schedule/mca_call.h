@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One run of a program whose input and outputs are memfds, so that nothing can block on a pipe; its CPU time
  * is limited. Internal to mca.c. */
-#ifndef CS_ANALYSIS_SCHEDULE_MCA_CALL_H
-#define CS_ANALYSIS_SCHEDULE_MCA_CALL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct mca_answer {
 int mca_call(const char *program, char *const *args, const char *input, size_t length,
              struct mca_answer *answer);
 void mca_answer_free(struct mca_answer *answer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One question to llvm-mca: paths of one number of turns, each a region. Internal to this module. */
-#ifndef CS_ANALYSIS_SCHEDULE_MCA_JOB_H
-#define CS_ANALYSIS_SCHEDULE_MCA_JOB_H
+#pragma once
 
 #include "analysis/schedule/cache.h"
 #include "analysis/schedule/mca_models.h"
@@ -54,5 +53,3 @@ size_t mca_workers(void);
 enum { MCA_TURN_CLASSES = 4 };
 extern const size_t mca_turns[MCA_TURN_CLASSES];
 unsigned mca_turn_class(const struct cs_schedule_path *path);
-
-#endif

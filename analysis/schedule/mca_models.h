@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which llvm-mca is installed, and which models it has. Internal to mca.c. */
-#ifndef CS_ANALYSIS_SCHEDULE_MCA_MODELS_H
-#define CS_ANALYSIS_SCHEDULE_MCA_MODELS_H
+#pragma once
 
 #include "image/isa/decode.h"
 
@@ -16,5 +15,3 @@ struct mca_model {
 /* The newest program on PATH, if it knows one of `cpus` (NULL-terminated, best first): that one. `cache` names the
  * file of schedules, beside which the list of models is kept. */
 bool mca_choose(enum cs_isa isa, const char *const *cpus, const char *cache, struct mca_model *model);
-
-#endif

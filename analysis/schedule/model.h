@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Constants of static cycles: how a time line becomes steps, and the generic core for machines without llvm-mca. Its
  * latencies are those that cores of the last ten years share. Format and use as in analysis/culprit/model.h. */
-#ifndef CS_ANALYSIS_SCHEDULE_MODEL_H
-#define CS_ANALYSIS_SCHEDULE_MODEL_H
+#pragma once
 
 /* A loop whose chains allow less than this of its cycles waits for ports; unit: share; source: trial; shows:
  * culprits */
@@ -44,6 +43,4 @@
 /* A locked instruction; unit: cycles; source: SDM, SOG; shows: culprits */
 #ifndef CS_MODEL_GENERIC_LOCK
 #define CS_MODEL_GENERIC_LOCK 18
-#endif
-
 #endif

@@ -23,8 +23,7 @@
  * it.
  *
  * A scheduler may be asked by several threads; who opened it closes it after them. */
-#ifndef CS_ANALYSIS_SCHEDULE_SCHEDULE_H
-#define CS_ANALYSIS_SCHEDULE_SCHEDULE_H
+#pragma once
 
 #include "image/isa/semantics.h"
 #include "store/base/error.h"
@@ -103,5 +102,3 @@ int cs_scheduler_run(struct cs_scheduler *scheduler, const struct cs_schedule_pa
 int cs_scheduler_ahead(struct cs_scheduler *scheduler, const struct cs_schedule_path *paths, size_t n_paths,
                        struct cs_error *err);
 void cs_scheduler_ahead_run(struct cs_scheduler *scheduler);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Our own program as a child, with other arguments: what reads hostile data, or takes long, fails there and not here. */
-#ifndef CS_CLI_COMMAND_OWN_PROGRAM_H
-#define CS_CLI_COMMAND_OWN_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ const char *own_program_path(void);
 pid_t own_program_start(const struct own_program *program);
 /* waitpid's status. */
 int own_program_end(pid_t pid);
-
-#endif

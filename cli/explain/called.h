@@ -8,8 +8,7 @@
  * A sample belongs to the innermost frame of its chain whose source is at hand, or that is a runtime's own function
  * (chain_line.h). It is a call's if that
  * frame isn't its own place. Time of interrupts is left out: they come whatever runs. */
-#ifndef CS_CLI_EXPLAIN_CALLED_H
-#define CS_CLI_EXPLAIN_CALLED_H
+#pragma once
 
 #include "cli/profile/profile.h"
 
@@ -47,5 +46,3 @@ void called_close(struct called *c);
 double called_from_function(const struct called *c, uint32_t line);
 double called_from_line(const struct called *c, uint32_t line);
 bool called_same_function(const struct called *c, uint32_t a, uint32_t b);
-
-#endif

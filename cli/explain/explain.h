@@ -14,8 +14,7 @@
  *
  * Text and JSON are written from one struct explanation. Where the evidence doesn't carry a claim there is none: then
  * `missing` says what to do, and nothing is ruled out. */
-#ifndef CS_CLI_EXPLAIN_EXPLAIN_H
-#define CS_CLI_EXPLAIN_EXPLAIN_H
+#pragma once
 
 #include "analysis/waits/wait_groups.h"
 #include "cli/output/output.h"
@@ -97,5 +96,3 @@ bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const
 
 /* Writes it to `out`. */
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cause that grew in a function that is to blame. Of instructions and waits it is what they are; of pace, calc's, from
  * recordings with bursts: base.causes.store, next to base.store. */
-#ifndef CS_CLI_GATE_CAUSE_H
-#define CS_CLI_GATE_CAUSE_H
+#pragma once
 
 #include "cli/gate/gate.h"
 
@@ -12,5 +11,3 @@
 bool gate_wants_causes(const struct gate *gate);
 /* Without such stores, or without enough evidence, none is named. */
 void gate_find_causes(struct gate *gate);
-
-#endif

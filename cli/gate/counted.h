@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs that counted their instructions exactly (`cyclescope count`), two or more of each side. Their stores have the names of
  * the timed runs' stores: base.work.store and base.store. */
-#ifndef CS_CLI_GATE_COUNTED_H
-#define CS_CLI_GATE_COUNTED_H
+#pragma once
 
 #include "cli/compare/runs.h"
 #include "cli/gate/gate.h"
@@ -34,5 +33,3 @@ bool gate_counted_differs(const struct gate_counted *counted, const struct gate_
 int gate_counted_judge(struct gate *gate, const struct gate_counted *counted, struct gate_check *work);
 /* Functions that execute more. */
 int gate_guilty_counted(struct gate *gate, const struct gate_counted *counted, struct cs_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Runs that took turns are compared in pairs of neighbours, by least squares over the pairs' differences. Which of a pair came
  * first is a column, so that a drift of the machine goes out. What the machine did meanwhile (the calibration loop) is
  * another one, where it explains the differences. Other runs, and fewer than six pairs, are compared by Welch's test. */
-#ifndef CS_CLI_GATE_ESTIMATE_H
-#define CS_CLI_GATE_ESTIMATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool gate_estimate(const struct gate_run *run, size_t n, enum gate_scale scale, 
                    struct gate_estimate *out);
 /* t that Student's distribution is beyond, to both sides, with that chance. */
 double gate_student(double chance, double freedom);
-
-#endif

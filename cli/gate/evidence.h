@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each run of two stores used: the samples by function (cli/compare/runs.h), what was counted (cli/record/record_exact.h),
  * and the waits. */
-#ifndef CS_CLI_GATE_EVIDENCE_H
-#define CS_CLI_GATE_EVIDENCE_H
+#pragma once
 
 #include "analysis/waits/wait_changes.h"
 #include "cli/compare/comparison.h"
@@ -38,5 +37,3 @@ double gate_whole(const struct gate_evidence *evidence);
 double gate_waited_in(const struct gate_evidence *evidence, size_t run);
 /* Mean of the runs of a side that have it; NAN: none has. */
 double gate_mean(const struct gate_run *run, size_t n, unsigned side);
-
-#endif

@@ -24,8 +24,7 @@
  * A check is one thing that is judged: a measure (work, pace, waits), or a benchmark of a results file. It is "slower" only
  * where chance makes that in fewer than one of 2,000 comparisons of a program with itself. It is "same" only where a growth
  * of `must_see` would have been seen. All else is "can't tell", with what would tell. */
-#ifndef CS_CLI_GATE_GATE_H
-#define CS_CLI_GATE_GATE_H
+#pragma once
 
 #include "cli/gate/estimate.h"
 #include "cli/output/output.h"
@@ -128,5 +127,3 @@ int gate_markdown(const struct gate *gate, FILE *to);
 void gate_annotations(const struct gate *gate, FILE *to);
 int gate_sarif(const struct gate *gate, FILE *to);
 int gate_junit(const struct gate *gate, FILE *to);
-
-#endif

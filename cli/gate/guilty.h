@@ -2,8 +2,7 @@
 /* Functions, their lines, and waits that grew. A row counts where its false discovery rate is below GATE_CHANCE. The
  * runs by themselves, in turn or apart, must agree: their chance is below 1 %. Where the whole is slower, a false discovery
  * rate of 1 % is enough. */
-#ifndef CS_CLI_GATE_GUILTY_H
-#define CS_CLI_GATE_GUILTY_H
+#pragma once
 
 #include "cli/gate/evidence.h"
 
@@ -19,5 +18,3 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, b
 char *gate_readable(const char *name);
 /* In its place by growth; the last one leaves where there are too many. 0 or -ENOMEM. */
 int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one);
-
-#endif

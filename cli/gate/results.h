@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that benchmark tools write: the times of single runs, by benchmark. A file is bounded in bytes, and what is read of it in
  * benchmarks and runs. */
-#ifndef CS_CLI_GATE_RESULTS_H
-#define CS_CLI_GATE_RESULTS_H
+#pragma once
 
 #include "store/base/error.h"
 
@@ -32,5 +31,3 @@ int results_read_criterion(struct result_times *results, const char *folder, str
  * negative errno with its sentence. */
 int results_open(struct result_times *results, const char *path, struct cs_error *err);
 void results_close(struct result_times *results);
-
-#endif

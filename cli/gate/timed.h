@@ -2,8 +2,7 @@
 /* Runs that were only timed, without a recorder. Base and head of one thread each run at the same time on one CPU, two such pairs on two CPUs. The kernel's
  * scheduler exchanges them every few milliseconds, so that the machine's changes are the same for both. Others run one after the
  * other on all CPUs. The CPU times are lines "WHEN NS" of a file next to the store: base.times. */
-#ifndef CS_CLI_GATE_TIMED_H
-#define CS_CLI_GATE_TIMED_H
+#pragma once
 
 #include "cli/gate/gate.h"
 
@@ -18,5 +17,3 @@ struct gate_timing {
 int gate_time_pairs(const struct gate_turns *turns, struct gate_timing *how, struct cs_error *err);
 /* Of both stores; none where a side has fewer than six. The caller frees them. 0, or negative errno with its sentence. */
 int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, struct cs_error *err);
-
-#endif
