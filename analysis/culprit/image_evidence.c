@@ -390,15 +390,16 @@ double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *e, e
     return samples;
 }
 
-/* More lines in few sets than these hold are new each time that another line is touched. Not where their pages outnumber the
- * last-level TLB: then other sets wouldn't help. */
+/* More lines in few sets than these hold are new each time that another line is touched. Not where no line is touched twice, or
+ * their pages outnumber the last-level TLB: then other sets wouldn't help. */
 static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, const uint64_t *row,
                       struct cs_culprit_memory *f)
 {
     double lines, sets = culprit_measure_sets(e->footprints, offset, (double)row[CS_MEMORY_BURSTS], &lines);
     const double ways = (double)e->machine.l1d.bytes / 4096, strides = (double)row[CS_MEMORY_STRIDES];
     if (sets <= 0 || ways <= 0 || lines < 2 * ways * sets || f->footprint_pages > e->machine.stlb_entries ||
-        strides <= 0)
+        strides <= 0 ||
+        (double)row[CS_MEMORY_LINES] > CS_MODEL_SETS_COME_BACK * (double)row[CS_MEMORY_EXECUTIONS])
         return;
     f->sets = sets;
     f->new_lines =

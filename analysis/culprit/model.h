@@ -29,6 +29,11 @@
 #ifndef CS_MODEL_SETS_FEW
 #define CS_MODEL_SETS_FEW 8
 #endif
+/* Distinct lines of a burst by executions up to which lines come back, which those of one set must to take each other's place;
+ * unit: share; source: trial (0.06 to 0.80 in four conflicts, 1.00 in pages that are touched once); shows: culprits */
+#ifndef CS_MODEL_SETS_COME_BACK
+#define CS_MODEL_SETS_COME_BACK 0.9
+#endif
 
 /* ---- exposed misses: what the core can't hide of one ---- */
 /* Share of addresses that come out of loads from which on a load chases pointers; unit: share; source:

@@ -37,6 +37,8 @@ explained() { # NAME COMMAND...
     done
 }
 explained sets "$work/crowded" sets 3
+"$CYCLESCOPE" record -o "$work/once" -F 1000 --burst-rate 60 -- "$work/crowded" once 3 >"$work/out" 2>&1 &&
+    "$CYCLESCOPE" calc --store "$work/once" --json touch >"$work/once.json" || { cat "$work/out"; fail "once"; }
 explained spin "$work/crowded" spin 3
 explained copies "$work/crowded" copies 1.5
 explained header "$work/distinct" 3
@@ -60,6 +62,8 @@ def line_of(file, text):
 d = load("sets")
 check(f"lines of one set: {d['claim']}", "64 sets" in d["claim"] and d["cause"] == "d-cache" and d["function"] == "round_the_ring")
 check(f"what helps: {d['advice']}", "multiple of 4 KB" in d["advice"])
+sentence = load("once")["sentence"]
+check(f"lines of one set that don't come back: {sentence}", "64 sets" not in sentence)
 d = load("spin")
 check(f"a lock that spins: {d['claim']}", d["cause"] == "lock" and "most tries" in d["claim"])
 check(f"what helps: {d['advice']}", "sleep" in d["advice"])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Problems that look like another one, for explain_culprits.sh:
- *     crowded sets SECONDS     a ring through 72 objects at the beginnings of pages: all are in one set of the cache
+ *     crowded sets SECONDS     a ring through 53 objects at the beginnings of pages: all are in one set of the
+ *                              cache, which holds fewer; the first TLB has room for their pages
+ *     crowded once SECONDS     pages are mapped, written at their beginning, and unmapped: one set, but no line comes back
  *     crowded spin SECONDS     four threads take turns at a lock that they try over and over
  *     crowded copies SECONDS   a struct is passed by value */
 #include <pthread.h>
@@ -9,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 struct object {
     struct object *next;
     uint64_t due;
 };
-enum { OBJECTS = 72, PAGE = 4096, THREADS = 4, CELLS = 4096 };
+enum { OBJECTS = 53, PAGE = 4096, THREADS = 4, CELLS = 4096 };
 static double until;
 static atomic_int taken;
 static unsigned cells[CELLS];
@@ -55,6 +58,23 @@ static void sets(void)
     free(area);
 }
 
+__attribute__((noinline)) static void touch(volatile char *area)
+{
+    for (unsigned i = 0; i < OBJECTS; i++)
+        area[i * PAGE] = 1;
+}
+
+static void once(void)
+{
+    while (now() < until) {
+        char *area = mmap(NULL, OBJECTS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (area == MAP_FAILED)
+            return;
+        touch(area);
+        munmap(area, OBJECTS * PAGE);
+    }
+}
+
 struct large {
     char bytes[2048];
 };
@@ -91,6 +111,10 @@ int main(int argc, char **argv)
     until = now() + (argc > 2 ? atof(argv[2]) : 1);
     if (argc > 1 && strcmp(argv[1], "sets") == 0) {
         sets();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "once") == 0) {
+        once();
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "copies") == 0) {
