@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counting noise is Poisson; runs of one side that differ by more widen it (chi-square of the row, drawn towards the usual). The usual
  * is a trend (Robinson, McCarthy and Smyth 2010): a factor on counting noise, and a spread of the shares themselves, which is most of
- * it in large rows. The chance of many rows becomes a false discovery rate (analysis/statistics/significance.h). */
+ * it in large rows. The kernel's functions have one of their own, because they do others' work, too. The chance of many rows becomes a false discovery rate (analysis/statistics/significance.h). */
 #include "cli/compare/comparison.h"
 
 #include "analysis/statistics/significance.h"
@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
 #define COMMON_SHARES_MAX 4.0  /* a function that vanishes leaves so much more of the whole to the others */
 #define COMPARABLE_MIN 5
+#define LARGE_SHARE 0.01      /* of all samples */
 #define DISPERSION_LEAST 1e-3 /* runs that agree exactly have a logarithm, too */
 #define TELLING_MEAN_MIN 20   /* samples a run, from which on a row tells of runs and not of counting */
 /* Degrees of freedom that all rows together lend to one row's dispersion, where its own runs agree and where not. */
@@ -41,8 +43,43 @@ static void sum_sides(const struct runs *runs, struct comparison *c)
     }
 }
 
-/* Chi-square of a row's runs within their sets, each run scaled to the same total, and its degrees of freedom. */
-static double row_chi(const struct runs *runs, const struct run_row *row, double least_mean, double *freedom)
+/* What each run is compared at: its total or, where times are compared, the median ratio of its large functions to their means (Anders
+ * and Huber 2010), as the sides are compared by theirs. A run with more of somebody else's work isn't a run that differs. */
+static double *sizes_of(const struct runs *runs, const struct comparison *c)
+{
+    double *size = calloc(runs->n_runs + 1, sizeof *size), *mean = malloc((runs->n_rows + 1) * sizeof *mean);
+    double *ratio = malloc((runs->n_rows + 1) * sizeof *ratio), whole = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < runs->n_runs; r++)
+        whole += runs->run[r].total;
+    for (size_t i = 0; mean && i < runs->n_rows; i++) {
+        mean[i] = 0;
+        for (size_t r = 0; r < runs->n_runs; r++)
+            mean[i] += runs->row[i].samples[r] / (double)runs->n_runs;
+        mean[i] = mean[i] * (double)runs->n_runs > LARGE_SHARE * whole ? mean[i] : 0;
+        n += mean[i] > 0;
+    }
+    for (size_t r = 0; size && mean && ratio && r < runs->n_runs; r++) {
+        size_t k = 0;
+        for (size_t i = 0; i < runs->n_rows; i++)
+            if (mean[i] > 0)
+                ratio[k++] = runs->row[i].samples[r] / mean[i];
+        const bool by_rows = n >= COMPARABLE_MIN && (!c->shares || c->per_work);
+        size[r] = by_rows ? cs_median(ratio, k) * whole / (double)runs->n_runs : runs->run[r].total;
+    }
+    const bool done = mean && ratio;
+    free(mean);
+    free(ratio);
+    if (!done) {
+        free(size);
+        size = NULL;
+    }
+    return size;
+}
+
+/* Chi-square of a row's runs within their sets, each run scaled to the same size, and its degrees of freedom. */
+static double row_chi(const struct runs *runs, const double *size, const struct run_row *row,
+                      double least_mean, double *freedom)
 {
     double chi = 0;
     *freedom = 0;
@@ -51,14 +88,14 @@ static double row_chi(const struct runs *runs, const struct run_row *row, double
         for (size_t r = 0; r < runs->n_runs; r++) {
             if (runs->run[r].set == set) {
                 sum += row->samples[r];
-                total += runs->run[r].total;
+                total += size[r];
                 n++;
             }
         }
         if (n < 2 || sum / n < least_mean)
             continue;
         for (size_t r = 0; r < runs->n_runs; r++) {
-            double expected = sum * runs->run[r].total / total;
+            double expected = sum * size[r] / total;
             if (runs->run[r].set == set && expected > 0)
                 chi += pow(row->samples[r] - expected, 2) / expected;
         }
@@ -79,14 +116,20 @@ static double row_mean(const struct runs *runs, const struct run_row *row)
     return total > 0 ? sum / total * (squares / total) : 0;
 }
 
-static double usual_dispersion(const struct comparison *c, double mean)
+static bool of_kernel(const struct run_row *row)
 {
-    return c->dispersion * (1 + c->spread * mean);
+    return row->image && strcmp(row->image, "[kernel]") == 0;
+}
+
+static double usual_dispersion(const struct comparison *c, const struct run_row *row, double mean)
+{
+    const struct usual *usual = &c->usual[of_kernel(row)];
+    return usual->dispersion * (1 + usual->spread * mean);
 }
 
 double comparison_spread_percent(const struct comparison *c)
 {
-    return 100 * sqrt(c->dispersion * c->spread);
+    return 100 * sqrt(c->usual[0].dispersion * c->usual[0].spread);
 }
 
 struct dispersed {
@@ -107,44 +150,59 @@ static double dispersion_with(double spread, const struct dispersed *row, size_t
     return usual;
 }
 
-static int fit_dispersion(const struct runs *runs, struct comparison *c)
+enum { PROGRAM, KERNEL, BOTH };
+
+/* False: too few rows tell. */
+static bool fit_usual(const struct runs *runs, const double *size, int whose, struct dispersed *row,
+                      double *rest, struct usual *usual)
 {
-    struct dispersed *row = calloc(runs->n_rows + 1, sizeof *row);
-    double *rest = malloc((runs->n_rows + 1) * sizeof *rest), freedom, least = 0, misfit;
+    double freedom, least, misfit;
     size_t n = 0;
-    for (size_t i = 0; row && rest && i < runs->n_rows; i++) {
-        double chi = row_chi(runs, &runs->row[i], TELLING_MEAN_MIN, &freedom);
-        if (freedom >= 1) /* Wilson and Hilferty's median of chi-square */
-            row[n++] = (struct dispersed){row_mean(runs, &runs->row[i]),
+    for (size_t i = 0; i < runs->n_rows; i++) {
+        double chi = row_chi(runs, size, &runs->row[i], TELLING_MEAN_MIN, &freedom);
+        if (freedom >= 1 && (whose == BOTH || whose == of_kernel(&runs->row[i])))
+            row[n++] = (struct dispersed){/* Wilson and Hilferty's median of chi-square */
+                                          row_mean(runs, &runs->row[i]),
                                           chi / (freedom * pow(1 - 2 / (9 * freedom), 3))};
     }
-    c->spread = 0;
-    c->dispersion = row && rest ? dispersion_with(0, row, n, rest, &least) : 1;
+    if (whose != BOTH && n < COMPARABLE_MIN)
+        return false;
+    *usual = (struct usual){dispersion_with(0, row, n, rest, &least), 0};
     const double alone = least;
-    for (unsigned k = 0; row && rest && n >= SPREAD_ROWS_MIN && k < SPREADS; k++) {
+    for (unsigned k = 0; n >= SPREAD_ROWS_MIN && k < SPREADS; k++) {
         double spread = pow(SPREAD_LEAST, 1 - k / (SPREADS - 1.0));
         double dispersion = dispersion_with(spread, row, n, rest, &misfit);
         if (misfit < least && (double)n * log(alone / misfit) > SPREAD_GAIN_MIN) {
             least = misfit;
-            c->spread = spread;
-            c->dispersion = dispersion;
+            *usual = (struct usual){dispersion, spread};
         }
     }
+    return true;
+}
+
+static int fit_dispersion(const struct runs *runs, const double *size, struct comparison *c)
+{
+    struct dispersed *row = calloc(runs->n_rows + 1, sizeof *row);
+    double *rest = malloc((runs->n_rows + 1) * sizeof *rest);
     const int rc = row && rest ? 0 : -ENOMEM;
+    for (int whose = PROGRAM; rc == 0 && whose <= KERNEL; whose++)
+        if (!fit_usual(runs, size, whose, row, rest, &c->usual[whose]))
+            (void)fit_usual(runs, size, BOTH, row, rest, &c->usual[whose]);
     free(row);
     free(rest);
     return rc;
 }
 
 /* Chance that n samples fall as far from a share p of them as a, by counting alone and by what runs differ by. */
-static double chance_of(const struct runs *runs, const struct comparison *c, const struct change *x, double p)
+static double chance_of(const struct runs *runs, const double *size, const struct comparison *c,
+                        const struct change *x, double p)
 {
-    double n = x->a + x->b, freedom, chi = row_chi(runs, x->row, 0, &freedom);
+    double n = x->a + x->b, freedom, chi = row_chi(runs, size, x->row, 0, &freedom);
     double counting = cs_binomial_two_sided(x->a, n, p);
     if (!(c->side[0].runs > 1 || c->side[1].runs > 1) || !(n > 0))
         return counting;
     /* A row that is as calm as most is taken for one of them; any other one is known by its own few runs. */
-    double usual = usual_dispersion(c, row_mean(runs, x->row));
+    double usual = usual_dispersion(c, x->row, row_mean(runs, x->row));
     bool calm = cs_chi_square_above(chi / usual, freedom) > CALM_CHANCE;
     double prior = calm ? CALM_FREEDOM : RESTLESS_FREEDOM;
     double dispersion = fmax(1, (chi + prior * usual) / (freedom + prior));
@@ -190,7 +248,7 @@ static double find_common_factor(const struct comparison *c)
     double *ratios = malloc((c->n + 1) * sizeof *ratios);
     size_t n = 0;
     for (size_t i = 0; ratios && i < c->n; i++)
-        if (c->change[i].a + c->change[i].b > 0.01 * (c->side[0].total + c->side[1].total) &&
+        if (c->change[i].a + c->change[i].b > LARGE_SHARE * (c->side[0].total + c->side[1].total) &&
             c->change[i].a > 0)
             ratios[n++] = c->change[i].cost_b / c->change[i].cost_a;
     double median = n >= COMPARABLE_MIN ? cs_median(ratios, n) : 1;
@@ -212,11 +270,10 @@ int runs_compare(const struct runs *runs, struct comparison *c)
     compare_totals(runs, c);
     c->change = calloc(runs->n_rows + 1, sizeof *c->change);
     double *p = malloc((runs->n_rows + 1) * sizeof *p), *q = malloc((runs->n_rows + 1) * sizeof *q);
-    if (!c->change || !p || !q || fit_dispersion(runs, c) < 0) {
-        free(p);
-        free(q);
-        return -ENOMEM;
-    }
+    double *size = sizes_of(runs, c);
+    int rc = c->change && p && q && size ? fit_dispersion(runs, size, c) : -ENOMEM;
+    if (rc < 0)
+        goto out;
     /* What one sample of a side weighs in what is compared. */
     double weight[2];
     for (int s = 0; s < 2; s++)
@@ -236,12 +293,12 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         struct change *x = &c->change[i];
         x->ratio = x->cost_a > 0 ? x->cost_b / c->common_factor / x->cost_a : (double)INFINITY;
         double expect_a = 1 / weight[0], expect_b = c->common_factor / weight[1];
-        x->chance = chance_of(runs, c, x, expect_a / (expect_a + expect_b));
+        x->chance = chance_of(runs, size, c, x, expect_a / (expect_a + expect_b));
         if (c->per_work && c->common_factor != 1)
-            x->chance = fmax(x->chance, chance_of(runs, c, x, expect_a / (expect_a + 1 / weight[1])));
+            x->chance = fmax(x->chance, chance_of(runs, size, c, x, expect_a / (expect_a + 1 / weight[1])));
         p[i] = x->chance;
     }
-    int rc = cs_false_discovery(p, c->n, c->tests > c->n ? c->tests : c->n, q);
+    rc = cs_false_discovery(p, c->n, c->tests > c->n ? c->tests : c->n, q);
     for (size_t i = 0; i < c->n && rc == 0; i++) {
         struct change *x = &c->change[i];
         x->discovery = q[i];
@@ -250,7 +307,9 @@ int runs_compare(const struct runs *runs, struct comparison *c)
         c->n_significant += x->significant;
     }
     cs_sort(c->change, c->n, by_change);
+out:
     free(p);
     free(q);
+    free(size);
     return rc;
 }

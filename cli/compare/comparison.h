@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two sides of runs compared: what `diff` prints and the HTML page shows.
  *
- * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger than
- * `least` percent. It has to be unlikely in two ways. The first is counting (the exact binomial test). The second is
- * what the runs of a side differ by (Student's test). That is a row's own dispersion, drawn towards that of rows
- * of its size where there are few runs. A machine that is a little faster or slower today changes all functions alike. Where at
- * least five can be compared and their median ratio is within 15 % of 1, that ratio is taken out first. */
+ * A difference counts when chance is unlikely to make it (false discovery rate below 1 %) and when it is larger
+ * than `least` percent. It has to be unlikely in two ways. The first is counting (the exact binomial test). The
+ * second is what the runs of a side differ by (Student's test). That is a row's own dispersion. Where there are
+ * few runs it is drawn towards that of rows of its size and kind (the program's, the kernel's). A machine that
+ * is a little faster or slower today changes all functions alike. Where at least five can be compared and their
+ * median ratio is within 15 % of 1, that ratio is taken out first. */
 #pragma once
 
 #include "cli/compare/runs.h"
@@ -41,8 +42,10 @@ struct comparison {
     struct side side[2];
     struct total_change all;
     double common_factor, least;
-    /* A row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run. */
-    double dispersion, spread;
+    struct usual {
+        double dispersion,
+            spread; /* a row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run */
+    } usual[2];     /* of the program's rows, and of the kernel's */
     bool shares, time;
     /* With `shares`: what one function loses, the others gain. So a share has to differ by itself, and also when the common
      * factor is taken out. */

@@ -63,7 +63,7 @@ static void describe(struct output *out, const struct parsed *args, const struct
     output_set(out, "event", json_text(runs->event));
     output_set(out, "unit", json_text(c->shares ? "%" : c->time ? runs->unit : "samples"));
     output_set(out, "common_factor", json_real(c->common_factor));
-    output_set(out, "dispersion", json_real(c->dispersion));
+    output_set(out, "dispersion", json_real(c->usual[0].dispersion));
     output_set(out, "spread_percent", json_real(comparison_spread_percent(c)));
     output_set(out, "significant", json_integer((json_int_t)c->n_significant));
 }

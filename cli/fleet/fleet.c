@@ -338,7 +338,7 @@ static int print_diff(const struct parsed *args, const struct asking *a, const s
     output_line(out, "%s", "");
     output_set(out, "samples_a", json_integer((json_int_t)c->side[0].total));
     output_set(out, "samples_b", json_integer((json_int_t)c->side[1].total));
-    output_set(out, "dispersion", json_real(c->dispersion));
+    output_set(out, "dispersion", json_real(c->usual[0].dispersion));
     output_set(out, "spread_percent", json_real(comparison_spread_percent(c)));
     struct table *table = output_table(out, "rows", columns, sizeof columns / sizeof *columns);
     table_limit(table, a->top, "--top 0 shows all");
