@@ -7,6 +7,7 @@
 #include "analysis/statistics/significance.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static double row_mean(const struct runs *runs, const struct run_row *row)
 
 static bool of_kernel(const struct run_row *row)
 {
+    assert(row);
     return row->image && strcmp(row->image, "[kernel]") == 0;
 }
 
