@@ -17,6 +17,7 @@ int main(void)
 #include "tests/vm/x86/truth.h"
 
 #include <cpuid.h>
+#include <sched.h>
 
 #define LINE 64
 #define CONDITIONAL (CS_BIT(CS_NOT_TAKEN) | CS_BIT(CS_TAKEN))
@@ -166,6 +167,10 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static void prepare(void)
 {
+    cpu_set_t here; /* a region is a CPU's: on another one it would be an older one */
+    CPU_ZERO(&here);
+    CPU_SET((unsigned)sched_getcpu(), &here);
+    (void)sched_setaffinity(0, sizeof here, &here);
     (void)cs_truth(0x400);               /* of processes before this one */
     small = make_ring(128, LINE);        /* 8 KiB */
     in_l2 = make_ring(2048, LINE);       /* 128 KiB */
