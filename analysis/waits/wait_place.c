@@ -34,7 +34,7 @@ static bool is_c_library(const struct cs_call_function *f)
 /* Names as sampler/dynamic/interpreted.h makes them: "Thread.run (python3.11/threading.py:964)". */
 static bool is_script(const struct cs_call_function *f)
 {
-    return f->image && f->image->kind == CS_IMAGE_JIT && strncmp(f->image->path, "[CPython", 8) == 0;
+    return f->image && f->image->kind == CS_IMAGE_JIT && begins(f->image->path, "[CPython");
 }
 
 /* The program, its library, and the modules in C that come with them. */
@@ -51,7 +51,7 @@ static bool is_of_files(const struct cs_call_function *f, const char *const *fil
     const char *file = strstr(f->brief, " (python3.");
     file = file ? strchr(file, '/') : NULL;
     for (; file && *files; files++)
-        if (strncmp(file + 1, *files, strlen(*files)) == 0)
+        if (begins(file + 1, *files))
             return true;
     return false;
 }

@@ -161,8 +161,10 @@ static bool fit_usual(const struct runs *runs, const double *size, int whose, st
     double freedom, least, misfit;
     size_t n = 0;
     for (size_t i = 0; i < runs->n_rows; i++) {
+        if (whose != BOTH && whose != of_kernel(&runs->row[i]))
+            continue;
         double chi = row_chi(runs, size, &runs->row[i], TELLING_MEAN_MIN, &freedom);
-        if (freedom >= 1 && (whose == BOTH || whose == of_kernel(&runs->row[i])))
+        if (freedom >= 1)
             row[n++] = (struct dispersed){/* Wilson and Hilferty's median of chi-square */
                                           row_mean(runs, &runs->row[i]),
                                           chi / (freedom * pow(1 - 2 / (9 * freedom), 3))};
