@@ -15,7 +15,7 @@
 struct called_line {
     char *file;
     unsigned line;
-    bool begins;        /* where the function begins, in code of a runtime: no more is known */
+    bool begins;        /* where the function begins, in code of a runtime; its lines have no numbers */
     char function[256]; /* innermost inlined one */
 };
 

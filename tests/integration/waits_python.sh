@@ -39,7 +39,7 @@ def processes():
         timed(pool.map, far, [1])
         timed(prepare)
 if __name__ == "__main__":
-    spin(0.5) # until the interpreter is known
+    spin(0.5) # until the recorder has found the interpreter
     begin = time.monotonic()
     {"threads": threads, "processes": processes}[sys.argv[1]]()
     json.dump(spent, open(sys.argv[2], "w"))
