@@ -25,6 +25,7 @@
 #define SECONDS 12
 #define WANTED 24 /* rounds in which the exec fell into the copying */
 #define BURSTS_MAX 60
+#define UNSEEN 255
 
 static struct signs { /* shared with the attacker */
     volatile bool begun, go;
@@ -127,9 +128,12 @@ static bool touched(int probes, unsigned probe)
     return lseek(probes, (off_t)(probe * PAGE), SEEK_DATA) == (off_t)(probe * PAGE);
 }
 
-/* Gigabytes of its address space, as another process of the target's user sees them. */
-static unsigned gigabytes(pid_t replayer)
+/* Gigabytes of its address space, as another process of the target's user sees them. False: it is gone, by itself or for being late. */
+static bool sees_gigabytes(const struct cs_burst_runner *runner, unsigned *gigabytes)
 {
+    pid_t replayer = cs_burst_runner_replayer(runner);
+    if (!replayer)
+        return false;
     pid_t spy = fork();
     if (spy == 0) {
         unsigned long pages = 0;
@@ -137,12 +141,13 @@ static unsigned gigabytes(pid_t replayer)
         snprintf(name, sizeof name, "/proc/%d/statm", (int)replayer);
         FILE *file = setresuid(SOMEBODY, SOMEBODY, SOMEBODY) ? NULL : fopen(name, "r");
         if (!file || fscanf(file, "%lu", &pages) != 1)
-            _exit(255);
+            _exit(UNSEEN);
         _exit((int)(pages >> 18));
     }
     int status = 0;
     assert_int_equal(waitpid(spy, &status, 0), spy);
-    return (unsigned)WEXITSTATUS(status);
+    *gigabytes = (unsigned)WEXITSTATUS(status);
+    return *gigabytes != UNSEEN;
 }
 
 /* ---- rounds ---- */
@@ -183,7 +188,9 @@ static bool gets_own(struct cs_burst_runner *runner, pid_t pid, bool timed, int 
             return false;
     if (!followed(outcome) || !ask(runner, pid, timed)) /* by which the replayer has seen what came last */
         return false;
-    unsigned before = gigabytes(cs_burst_runner_replayer(runner));
+    unsigned before;
+    if (!sees_gigabytes(runner, &before))
+        return false;
     assert_true(touched(probes, PROBE_OWN));
     assert_true(before >= PROBE_OWN && before < PROBE_SECRET);
     return true;
@@ -219,11 +226,12 @@ static void one_round(bool partner, bool timed)
     while (!signs->begun)
         usleep(100); /* sleeps: between two looks */
     struct cs_burst_runner *runner = runner_of(pid);
-    bool lives = gets_own(runner, pid, timed, probes) && attacked(runner, pid, timed);
+    unsigned after = 0;
+    bool lives = gets_own(runner, pid, timed, probes) && attacked(runner, pid, timed) &&
+                 sees_gigabytes(runner, &after);
     seen.rounds++;
     seen.late += !lives;
-    seen.leaked += touched(probes, PROBE_SECRET) ||
-                   (lives && gigabytes(cs_burst_runner_replayer(runner)) >= PROBE_SECRET);
+    seen.leaked += touched(probes, PROBE_SECRET) || (lives && after >= PROBE_SECRET);
     cs_burst_runner_close(runner);
     end(pid);
     if (signs->partner)
