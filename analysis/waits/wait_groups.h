@@ -5,6 +5,7 @@
  *   wait_groups   this header: all waits of a store
  *   wait_texts    what reports say of them: texts, the first of all, medians
  *   wait_place    where a wait was, and what it is called
+ *   wait_function  what one function says of the waits below it
  *   wait_reading  whether it is a wait, or idleness
  *   wait_bases    totals of several kinds, divided
  *   wait_peers    who waits at a place and ends waits there
