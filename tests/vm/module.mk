@@ -40,7 +40,7 @@ $(foreach a,$(VM_ARCHES),$(eval $(call vm_rules,$(a))))
 # x86-64: the programs are this machine's, the emulator is built once for all clones (tests/vm/x86/build).
 X86_MODELS := intel3 intel5 amd amd2
 .PHONY: check-vm-x86 check-vm-broken-x86
-check-vm-x86: all vm-programs
+check-vm-x86: all vm-programs $(BUILD)/tests/programs/concurrent
 	@if scripts/deps emulator && tests/vm/x86/build; then \
 	  rc=0; for m in $(X86_MODELS); do BUILD=$(BUILD) tests/vm/run x86-$$m || rc=1; done; exit $$rc; \
 	else echo "SKIPPED check-vm for x86-64: see above"; [ -z "$$CS_NO_SKIP" ]; fi
