@@ -23,6 +23,7 @@
  *   summary                 the sums of dcpi-1997 figure 4
  *   verdict                 whether the evidence carries a first cause
  *   visits                  how often blocks and edges ran
+ *   working_set             how much memory code goes over
  *
  * A rule is a pure function of one stall. It clears its cause, or gives three figures. They are how many
  * cycles an execution the cause can cost (high), how many it most likely costs (expected), and which

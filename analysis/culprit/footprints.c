@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/culprit/footprints.h"
 #include "analysis/culprit/model.h"
+#include "analysis/culprit/working_set.h"
 #include "store/base/array.h"
 #include "store/base/bisect.h"
 #include "store/base/order.h"
@@ -42,17 +43,8 @@ static size_t first_row(struct cs_table *table, uint64_t offset)
 }
 
 struct footprint {
-    double draws, distinct, once, twice; /* lines that one burst drew, that two drew */
-    double meetings;
+    double draws, meetings;
 };
-
-static void count_line(struct footprint *f, double same)
-{
-    f->meetings += same * (same - 1) / 2;
-    f->distinct += same > 0;
-    f->once += same == 1;
-    f->twice += same == 2;
-}
 
 /* Adds an instruction's draws; `shift` makes pages of lines. Rows ascend by line. */
 static struct footprint meetings_of(struct cs_table *table, uint64_t offset, unsigned shift)
@@ -65,14 +57,14 @@ static struct footprint meetings_of(struct cs_table *table, uint64_t offset, uns
         if (row[CS_FOOTPRINT_OFFSET] != offset)
             break;
         if (row[CS_FOOTPRINT_LINE] >> shift != key) {
-            count_line(&f, same);
+            f.meetings += same * (same - 1) / 2;
             same = 0;
             key = row[CS_FOOTPRINT_LINE] >> shift;
         }
         same += (double)row[CS_FOOTPRINT_BURSTS];
         f.draws += (double)row[CS_FOOTPRINT_BURSTS];
     }
-    count_line(&f, same);
+    f.meetings += same * (same - 1) / 2;
     return f;
 }
 
@@ -94,11 +86,17 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
         f->footprint_bytes = f->footprint_pages * 64;
     f->footprint_least = lines <= 0 && pages <= 0;
     /* Meetings find the lines that are used most. Those drawn once say how often the next line is one that no
-     * burst drew (Good 1953), and with those drawn twice how many there are at least (Chao 1984). */
-    double chao = (l.distinct + l.once * l.once / (2 * fmax(1, l.twice))) * 64;
-    if (lines > 0 && chao > 2 * f->footprint_bytes) {
-        f->cold = l.once / l.draws;
-        f->cold_bytes = chao;
+     * burst drew (Good 1953), and the addresses over which they are spread how many there are. */
+    struct cs_working_set all;
+    if (culprit_working_set(footprints, offset, offset + 1, bursts, &all) < 0 || all.bytes <= 0)
+        return;
+    if (lines <= 0) {
+        f->footprint_bytes = all.bytes;
+        f->footprint_pages = all.pages;
+        f->footprint_least = all.least;
+    } else if (all.bytes > 2 * f->footprint_bytes) {
+        f->cold = all.once / all.draws;
+        f->cold_bytes = all.bytes;
     }
 }
 

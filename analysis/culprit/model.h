@@ -513,6 +513,15 @@
 #ifndef CS_MODEL_DRAWS_MIN
 #define CS_MODEL_DRAWS_MIN 8
 #endif
+/* Draws from which on a working set is told; unit: draws; source: two bursts of 16; shows: footprint-truth */
+#ifndef CS_MODEL_WORKING_SET_DRAWS
+#define CS_MODEL_WORKING_SET_DRAWS 32
+#endif
+/* Of draws, lines that were met once, up to which Chao's count of all of them is taken; unit: share; source: coverage of Good
+ * 1953; shows: footprint-truth */
+#ifndef CS_MODEL_WORKING_SET_NEW
+#define CS_MODEL_WORKING_SET_NEW 0.2
+#endif
 /* Draws of one burst that may share a page; unit: draws; source: trial; shows: culprits */
 #ifndef CS_MODEL_DRAWS_TOGETHER
 #define CS_MODEL_DRAWS_TOGETHER 7.5

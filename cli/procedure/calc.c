@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
+#include "analysis/culprit/working_set.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/subject.h"
@@ -81,6 +82,24 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     output_set(out, "advice", a.advice ? json_string(a.advice) : json_null());
 }
 
+static void print_working_set(struct output *out, const struct calc_subject *s)
+{
+    const struct cs_image_procedure *p = s->account->procedure;
+    struct cs_working_set set;
+    if (cs_working_set(s->evidence, p->start, p->start + p->size, &set) < 0)
+        return output_note(out, "No memory for the working set.");
+    output_set(out, "working_set",
+               set.bytes > 0 ? json_pack("{s:f, s:b, s:f, s:f}", "bytes", set.bytes, "at_least", set.least,
+                                         "draws", set.draws, "bursts", set.bursts)
+                             : json_null());
+    if (set.bytes <= 0)
+        return;
+    const bool large = set.bytes >= 1 << 20;
+    output_line(out, "Working set of its own accesses: %s%.*f %s (%.0f cache lines drawn in %.0f burst%s).",
+                set.least ? "at least " : "", large, large ? set.bytes / (1 << 20) : set.bytes / 1024,
+                large ? "MB" : "KB", set.draws, set.bursts, plural(set.bursts));
+}
+
 static int run(const struct parsed *args)
 {
     struct calc_subject s = {0};
@@ -98,6 +117,7 @@ static int run(const struct parsed *args)
     listing_print(out, s.account, s.code, option_given(args, "lines"), option_given(args, "all"));
     output_line(out, "%s", "");
     summary_print(out, &s.account->summary, option_given(args, "all"));
+    print_working_set(out, &s);
     if (accesses_print(out, s.profile.store, s.row->image->image.id, s.code, s.account->procedure,
                        option_given(args, "all") ? 0 : ACCESSES_SHOWN, &err) < 0)
         output_note(out, "%s", err.text);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/culprit/working_set.h"
+#include "analysis/culprit/model.h"
+#include "store/base/array.h"
+#include "store/base/bisect.h"
+#include "store/base/order.h"
+#include "store/table/burst_schemas.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define LINES_OF_PAGE 64
+#define APART (1UL << 26) /* 4 GB: other processes' memory, which randomized addresses put anywhere */
+#define SPLITS_MAX 64     /* one within the other: foreign addresses must not cost more */
+
+struct drawn_line {
+    uint64_t line;
+    double bursts;
+};
+
+CS_ORDER(by_line, struct drawn_line, cs_order(a->line, b->line))
+
+typedef CS_ARRAY(struct drawn_line) drawn_lines;
+
+/* Accesses of one burst draw the same lines: the access that met a line most tells in how many bursts it was. */
+static void join_same(drawn_lines *drawn)
+{
+    size_t n = 0;
+    cs_sort(drawn->at, drawn->n, by_line);
+    for (size_t i = 0; i < drawn->n; i++)
+        if (n && drawn->at[n - 1].line == drawn->at[i].line)
+            drawn->at[n - 1].bursts = fmax(drawn->at[n - 1].bursts, drawn->at[i].bursts);
+        else
+            drawn->at[n++] = drawn->at[i];
+    drawn->n = n;
+}
+
+/* Lines next to each other were drawn by one burst that went along: groups of them, of `n` sorted lines. */
+static double groups_of(const struct drawn_line *at, size_t n)
+{
+    const double near = fmax(1, (double)(at[n - 1].line - at[0].line + 1) / (8 * (double)n));
+    double groups = 1;
+    for (size_t i = 1; i < n; i++)
+        groups += (double)(at[i].line - at[i - 1].line) > near;
+    return groups;
+}
+
+/* Lines of a page that are used, of all: how often lines drawn at most twice share a page, themselves included, over how often they
+ * are the same one. 1 where these are no more than chance has, or lines aren't used alike. */
+static double density_of(const struct drawn_line *at, size_t n, double once, double twice, double more)
+{
+    double pairs = 0, here = 0;
+    if (more > 3 + 2 * twice * twice / once)
+        return 1;
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (at[i].bursts > 2)
+            continue;
+        if (at[i].line / LINES_OF_PAGE != at[first].line / LINES_OF_PAGE) {
+            first = i;
+            here = 0;
+        }
+        pairs += here * at[i].bursts + (at[i].bursts > 1);
+        here += at[i].bursts;
+    }
+    const double expected = pairs / LINES_OF_PAGE;
+    return twice > expected + 2 * sqrt(expected) + 1 ? expected / twice : 1;
+}
+
+static void add_range(const struct drawn_line *at, size_t n, struct cs_working_set *out, double *few)
+{
+    double once = 0, twice = 0, draws = 0;
+    for (size_t i = 0; i < n; i++) {
+        once += at[i].bursts == 1;
+        twice += at[i].bursts == 2;
+        draws += at[i].bursts;
+    }
+    out->draws += draws;
+    out->once += once;
+    const double groups = groups_of(at, n);
+    double span = (double)(at[n - 1].line - at[0].line + 1), lines;
+    if (draws < 3 * CS_FOOTPRINT_DRAWS) /* one or two bursts came here */
+        *few += draws;
+    if (once <= CS_MODEL_WORKING_SET_NEW * draws) {
+        lines = (double)n + once * once / (2 * fmax(1, twice));
+    } else {
+        /* The first and the last of k evenly drawn places leave two of k + 1 parts outside. */
+        span *= groups > 1 ? (groups + 1) / (groups - 1) : 1;
+        const double density = density_of(at, n, once, twice, (double)n - once - twice);
+        lines = span * density;
+        /* Lines used in part of each page, or some used more than others: lines that three bursts drew would tell. */
+        *few += density < 1 && 2 * twice * twice < 9 * once ? draws : 0;
+    }
+    out->bytes += 64 * lines;
+    out->pages += fmin(lines, 1 + span / LINES_OF_PAGE);
+}
+
+/* The widest gap is one between two arrays where evenly drawn places leave none so wide, but for one time in a hundred. Bursts, not
+ * draws, are places: what one draws may lie together. */
+static void add_ranges(const struct drawn_line *at, size_t n, unsigned splits, struct cs_working_set *out,
+                       double *few)
+{
+    size_t widest = 1;
+    for (size_t i = 2; i < n; i++)
+        if (at[i].line - at[i - 1].line > at[widest].line - at[widest - 1].line)
+            widest = i;
+    if (n > 1 && splits < SPLITS_MAX) {
+        const double gap = (double)(at[widest].line - at[widest - 1].line),
+                     span = (double)(at[n - 1].line - at[0].line + 1),
+                     places = fmax(1, fmin(out->bursts, (double)n));
+        if (gap > APART || (gap > LINES_OF_PAGE && gap > span * log(100 * places) / places)) {
+            add_ranges(at, widest, splits + 1, out, few);
+            add_ranges(at + widest, n - widest, splits + 1, out, few);
+            return;
+        }
+    }
+    add_range(at, n, out, few);
+}
+
+int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t end, double bursts,
+                        struct cs_working_set *out)
+{
+    drawn_lines drawn = {0};
+    const size_t n = footprints ? cs_table_rows(footprints) : 0;
+    double few = 0;
+    assert(start <= end);
+    *out = (struct cs_working_set){.bursts = bursts};
+    for (size_t i = cs_bisect(n, k, cs_table_row(footprints, k)[CS_FOOTPRINT_OFFSET] < start); i < n; i++) {
+        const uint64_t *row = cs_table_row(footprints, i);
+        if (row[CS_FOOTPRINT_OFFSET] >= end)
+            break;
+        if (!row[CS_FOOTPRINT_BURSTS])
+            continue;
+        struct drawn_line *line = cs_array_add(&drawn);
+        if (!line) {
+            cs_array_free(&drawn);
+            return -ENOMEM;
+        }
+        *line = (struct drawn_line){row[CS_FOOTPRINT_LINE], (double)row[CS_FOOTPRINT_BURSTS]};
+    }
+    join_same(&drawn);
+    if (drawn.n)
+        add_ranges(drawn.at, drawn.n, 0, out, &few);
+    cs_array_free(&drawn);
+    if (out->draws < CS_MODEL_WORKING_SET_DRAWS)
+        out->bytes = out->pages = 0;
+    out->least = few > 0.1 * out->draws;
+    return 0;
+}
+
+int cs_working_set(const struct cs_culprit_evidence *e, uint64_t start, uint64_t end,
+                   struct cs_working_set *out)
+{
+    const size_t n = e->memory ? cs_table_rows(e->memory) : 0;
+    double bursts = 0;
+    for (size_t i = cs_bisect(n, k, cs_table_row(e->memory, k)[CS_MEMORY_OFFSET] < start);
+         i < n && cs_table_row(e->memory, i)[CS_MEMORY_OFFSET] < end; i++)
+        bursts = fmax(bursts, (double)cs_table_row(e->memory, i)[CS_MEMORY_BURSTS]);
+    return culprit_working_set(e->footprints, start, end, bursts, out);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How much memory code goes over, from the lines that bursts drew of its accesses. */
+#pragma once
+
+#include "analysis/culprit/image_evidence.h"
+
+struct cs_working_set {
+    double bytes, pages; /* 0: too few draws to tell; all processes that ran the code together */
+    double draws;        /* different lines, summed over bursts */
+    double once;         /* of these, lines that no second burst drew */
+    double bursts;       /* that ran the access which most of them saw */
+    bool least;          /* a lower bound: much of it was met a few times only */
+};
+
+/* Of the accesses of the code from `start` up to `end`, which come to new lines. Lines drawn again and again are counted (Chao
+ * 1984). Where most lines are new, ranges of addresses over which the draws are spread are taken to be used as densely as the
+ * draws of one page say, or whole. 0 or -ENOMEM. */
+int cs_working_set(const struct cs_culprit_evidence *evidence, uint64_t start, uint64_t end,
+                   struct cs_working_set *out);
+/* The same of a table of draws, sorted as it is kept. */
+int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t end, double bursts,
+                        struct cs_working_set *out);
