@@ -45,25 +45,17 @@ static double groups_of(const struct drawn_line *at, size_t n)
     return groups;
 }
 
-/* Lines of a page that are used, of all: how often lines drawn at most twice share a page, themselves included, over how often they
- * are the same one. 1 where these are no more than chance has, or lines aren't used alike. */
-static double density_of(const struct drawn_line *at, size_t n, double once, double twice, double more)
+/* Records of so many lines, of which one is used, are that far apart. */
+static double distance_of(const struct drawn_line *at, size_t n)
 {
-    double pairs = 0, here = 0;
-    if (more > 3 + 2 * twice * twice / once)
-        return 1;
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (at[i].bursts > 2)
-            continue;
-        if (at[i].line / LINES_OF_PAGE != at[first].line / LINES_OF_PAGE) {
-            first = i;
-            here = 0;
+    uint64_t all = 0;
+    for (size_t i = 1; i < n; i++)
+        for (uint64_t rest = at[i].line - at[0].line; rest;) {
+            const uint64_t was = rest;
+            rest = all ? all % rest : 0;
+            all = was;
         }
-        pairs += here * at[i].bursts + (at[i].bursts > 1);
-        here += at[i].bursts;
-    }
-    const double expected = pairs / LINES_OF_PAGE;
-    return twice > expected + 2 * sqrt(expected) + 1 ? expected / twice : 1;
+    return all ? (double)all : 1;
 }
 
 static void add_range(const struct drawn_line *at, size_t n, struct cs_working_set *out, double *few)
@@ -85,10 +77,7 @@ static void add_range(const struct drawn_line *at, size_t n, struct cs_working_s
     } else {
         /* The first and the last of k evenly drawn places leave two of k + 1 parts outside. */
         span *= groups > 1 ? (groups + 1) / (groups - 1) : 1;
-        const double density = density_of(at, n, once, twice, (double)n - once - twice);
-        lines = span * density;
-        /* Lines used in part of each page, or some used more than others: lines that three bursts drew would tell. */
-        *few += density < 1 && 2 * twice * twice < 9 * once ? draws : 0;
+        lines = span / distance_of(at, n);
     }
     out->bytes += 64 * lines;
     out->pages += fmin(lines, 1 + span / LINES_OF_PAGE);

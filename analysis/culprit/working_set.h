@@ -13,8 +13,8 @@ struct cs_working_set {
 };
 
 /* Of the accesses of the code from `start` up to `end`, which come to new lines. Lines drawn again and again are counted (Chao
- * 1984). Where most lines are new, ranges of addresses over which the draws are spread are taken to be used as densely as the
- * draws of one page say, or whole. 0 or -ENOMEM. */
+ * 1984). Where most lines are new, all of the ranges of addresses over which the draws are spread count, or each n-th line where all
+ * draws are multiples of n apart. 0 or -ENOMEM. */
 int cs_working_set(const struct cs_culprit_evidence *evidence, uint64_t start, uint64_t end,
                    struct cs_working_set *out);
 /* The same of a table of draws, sorted as it is kept. */

@@ -87,21 +87,18 @@ static void sizes_are_those_of_what_was_drawn_from(void **state)
         const char *name;
         double lines, pages;
         unsigned accesses;
-        double within;
-        unsigned least; /* of the trials */
     } of[] = {
-        {of_64, "64", 64, 1, 1, 1.3, 95},
-        {of_64, "64 of three accesses", 64, 1, 3, 1.3, 95},
-        {of_1000, "1000", 1000, 16, 1, 1.3, 95},
-        {of_16384, "16384", 16384, 256, 1, 1.3, 95},
-        {of_16384, "16384 of four accesses", 16384, 256, 4, 1.3, 95},
-        {of_16_million, "16 million", 16 << 20, 16 << 14, 1, 1.3, 95},
-        {along_a_million, "along a million", 1 << 20, 1 << 14, 1, 1.3, 95},
-        {along_a_million, "along a million, twenty accesses", 1 << 20, 1 << 14, 20, 1.3, 95},
-        {of_two_arrays, "two arrays", 2 * 16384, 512, 1, 1.3, 95},
-        {mostly_of_32, "mostly of 32", 1 << 20, 1 << 14, 1, 1.3, 95},
-        {each_fourth, "each fourth", 4096, 256, 1, 2,
-         70}, /* some dozen pairs tell that pages are used in part */
+        {of_64, "64", 64, 1, 1},
+        {of_64, "64 of three accesses", 64, 1, 3},
+        {of_1000, "1000", 1000, 16, 1},
+        {of_16384, "16384", 16384, 256, 1},
+        {of_16384, "16384 of four accesses", 16384, 256, 4},
+        {of_16_million, "16 million", 16 << 20, 16 << 14, 1},
+        {along_a_million, "along a million", 1 << 20, 1 << 14, 1},
+        {along_a_million, "along a million, twenty accesses", 1 << 20, 1 << 14, 20},
+        {of_two_arrays, "two arrays", 2 * 16384, 512, 1},
+        {mostly_of_32, "mostly of 32", 1 << 20, 1 << 14, 1},
+        {each_fourth, "each fourth", 4096, 256, 1},
     };
     srand48(1);
     for (size_t s = 0; s < sizeof of / sizeof *of; s++) {
@@ -109,11 +106,10 @@ static void sizes_are_those_of_what_was_drawn_from(void **state)
         for (unsigned trial = 0; trial < TRIALS; trial++) {
             struct cs_working_set set = drawn(of[s].line, BURSTS, of[s].accesses);
             const double times = set.bytes / 64 / of[s].lines, pages = set.pages / of[s].pages;
-            near += times < of[s].within && times > 1 / of[s].within && pages < 2.5 && pages > 0.5 &&
-                    set.least == (of[s].line == each_fourth);
+            near += times < 1.3 && times > 1 / 1.3 && pages < 2.5 && pages > 0.5 && !set.least;
         }
         print_message("%s: %u of %u\n", of[s].name, near, (unsigned)TRIALS);
-        assert_true(near >= of[s].least);
+        assert_true(near >= 95);
     }
 }
 
