@@ -522,6 +522,14 @@
 #ifndef CS_MODEL_WORKING_SET_NEW
 #define CS_MODEL_WORKING_SET_NEW 0.2
 #endif
+/* Times more lines by Chao's count than by meetings from which on some are used more than others; below so many draws it can't be
+ * told; unit: factor; source: draws from trees, hot lines and even ones, simulated; shows: footprint-truth */
+#ifndef CS_MODEL_WORKING_SET_UNEVEN
+#define CS_MODEL_WORKING_SET_UNEVEN 1.8
+#endif
+#ifndef CS_MODEL_WORKING_SET_SURE
+#define CS_MODEL_WORKING_SET_SURE 128
+#endif
 /* Draws of one burst that may share a page; unit: draws; source: trial; shows: culprits */
 #ifndef CS_MODEL_DRAWS_TOGETHER
 #define CS_MODEL_DRAWS_TOGETHER 7.5

@@ -58,29 +58,52 @@ static double distance_of(const struct drawn_line *at, size_t n)
     return all ? (double)all : 1;
 }
 
+struct counts {
+    double draws, once, twice, meetings;
+};
+
+static struct counts count(const struct drawn_line *at, size_t n)
+{
+    struct counts c = {0};
+    for (size_t i = 0; i < n; i++) {
+        c.draws += at[i].bursts;
+        c.once += at[i].bursts == 1;
+        c.twice += at[i].bursts == 2;
+        c.meetings += at[i].bursts * (at[i].bursts - 1) / 2;
+    }
+    return c;
+}
+
+/* Lines of a range of `span`. Bursts that met in the same line more often than in a range that is used whole go to some of its lines:
+ * to these alone where Chao's count finds no more. */
+static double lines_of(const struct counts *c, size_t n, double span, double groups, double bursts,
+                       bool *least)
+{
+    const double chao = (double)n + c->once * c->once / (2 * fmax(1, c->twice)),
+                 pairs = c->draws * c->draws / 2 * (1 - 1 / fmax(2, bursts)), chance = pairs / span,
+                 met = pairs / fmax(1, c->meetings);
+    if (c->once <= CS_MODEL_WORKING_SET_NEW * c->draws)
+        return chao;
+    if (groups < (double)n / 2 || c->meetings < fmax(CS_MODEL_MEETINGS_MIN, chance + 2 * sqrt(chance) + 1) ||
+        chao > CS_MODEL_WORKING_SET_UNEVEN * met)
+        return span;
+    *least |= c->draws < CS_MODEL_WORKING_SET_SURE;
+    return met;
+}
+
 static void add_range(const struct drawn_line *at, size_t n, struct cs_working_set *out, double *few)
 {
-    double once = 0, twice = 0, draws = 0;
-    for (size_t i = 0; i < n; i++) {
-        once += at[i].bursts == 1;
-        twice += at[i].bursts == 2;
-        draws += at[i].bursts;
-    }
-    out->draws += draws;
-    out->once += once;
-    const double groups = groups_of(at, n);
-    double span = (double)(at[n - 1].line - at[0].line + 1), lines;
-    if (draws < 3 * CS_FOOTPRINT_DRAWS) /* one or two bursts came here */
-        *few += draws;
-    if (once <= CS_MODEL_WORKING_SET_NEW * draws) {
-        lines = (double)n + once * once / (2 * fmax(1, twice));
-    } else {
-        /* The first and the last of k evenly drawn places leave two of k + 1 parts outside. */
-        span *= groups > 1 ? (groups + 1) / (groups - 1) : 1;
-        lines = span / distance_of(at, n);
-    }
+    const struct counts c = count(at, n);
+    const double groups = groups_of(at, n),
+                 /* The first and the last of k evenly drawn places leave two of k + 1 parts outside. */
+        span = (double)(at[n - 1].line - at[0].line + 1) * (groups > 3 ? (groups + 1) / (groups - 1) : 1);
+    bool least = c.draws < 3 * CS_FOOTPRINT_DRAWS; /* one or two bursts came here */
+    const double lines = lines_of(&c, n, span / distance_of(at, n), groups, out->bursts, &least);
+    out->draws += c.draws;
+    out->once += c.once;
     out->bytes += 64 * lines;
     out->pages += fmin(lines, 1 + span / LINES_OF_PAGE);
+    *few += least ? c.draws : 0;
 }
 
 /* The widest gap is one between two arrays where evenly drawn places leave none so wide, but for one time in a hundred. Bursts, not
