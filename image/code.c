@@ -230,6 +230,13 @@ const char *cs_image_path(const struct cs_image_code *code)
 {
     return code->image ? code->image->path : "";
 }
+
+const uint8_t *cs_image_section(const struct cs_image_code *code, const char *name, size_t *n)
+{
+    const struct elf_section *section = code->image ? elf_file_section(code->image, name) : NULL;
+    return section ? elf_file_contents(code->image, section, n) : NULL;
+}
+
 static void seek_debug(struct cs_image_code *code)
 {
     if (code->debug_sought || !code->image)

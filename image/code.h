@@ -59,6 +59,9 @@ enum cs_image_lack cs_image_lacks(struct cs_image_code *code);
 const char *cs_image_trouble(const struct cs_image_code *code); /* one sentence, "" = none */
 const char *cs_image_path(const struct cs_image_code *code);    /* the file that was opened, "" = none */
 
+/* Bytes of the section of that name, as they are in the file; NULL: there is none. */
+const uint8_t *cs_image_section(const struct cs_image_code *code, const char *name, size_t *n);
+
 /* Procedures in ascending order of start. */
 size_t cs_image_procedures(struct cs_image_code *code);
 const struct cs_image_procedure *cs_image_procedure_nth(struct cs_image_code *code, size_t i);

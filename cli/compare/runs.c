@@ -114,8 +114,10 @@ static int add_run(struct runs *runs, const char *store, const char *epoch, cons
     struct profile_rows rows;
     char timed[256];
     snprintf(timed, sizeof timed, "%s%s", epoch, times);
-    struct profile_filter filter = {
-        .epoch = timed, .main_event = runs->event, .chains = runs->totals || by == BY_PROCESS};
+    struct profile_filter filter = {.image = runs->image,
+                                    .epoch = timed,
+                                    .main_event = runs->event,
+                                    .chains = runs->totals || by == BY_PROCESS};
     int rc = profile_open(&p, store, &filter, err);
     if (rc < 0)
         return rc;
@@ -177,11 +179,20 @@ out:
     return rc;
 }
 
+static bool is_wanted(const struct runs *runs, const char *epoch)
+{
+    for (size_t i = 0; i < runs->n_only; i++)
+        if (strcmp(runs->only[i], epoch) == 0)
+            return true;
+    return runs->n_only == 0;
+}
+
 int runs_add(struct runs *runs, const char *store, const char *epoch, const char *event, enum profile_by by,
              struct cs_error *err)
 {
     struct profile p;
-    struct profile_filter filter = {.epoch = epoch ? epoch : "all",
+    struct profile_filter filter = {.image = runs->image,
+                                    .epoch = epoch ? epoch : "all",
                                     .main_event = *runs->event ? runs->event : event,
                                     .chains = runs->totals || by == BY_PROCESS};
     const char *times = epoch && strchr(epoch, '@') ? strchr(epoch, '@') : "";
@@ -193,6 +204,8 @@ int runs_add(struct runs *runs, const char *store, const char *epoch, const char
     snprintf(runs->event, sizeof runs->event, "%s", p.events[p.main_event].name);
     unsigned without = 0; /* an observer's epoch has no samples */
     for (unsigned i = 0; i < p.n_epochs && rc == 0; i++) {
+        if (!is_wanted(runs, p.epochs[i]))
+            continue;
         rc = add_run(runs, store, p.epochs[i], times, by, err);
         without += rc == -ENOENT;
         if (rc == -ENOENT && without < p.n_epochs)

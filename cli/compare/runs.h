@@ -42,7 +42,10 @@ struct runs {
     struct cs_store_times times; /* of the last store, where a part of its time was asked for */
     bool
         totals; /* BY_PROCEDURE: samples are those of a procedure and of what it called; set before the first */
-    bool lines_apart; /* BY_LINE: each set has rows of its own until runs_join_lines; set before the first */
+    const char *const *only; /* epochs of the next store that count, n_only of them; 0: all */
+    size_t n_only;
+    const char *image; /* only its samples: path, name or build-id; NULL: all */
+    bool lines_apart;  /* BY_LINE: each set has rows of its own until runs_join_lines; set before the first */
 };
 
 /* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */

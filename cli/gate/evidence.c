@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/evidence.h"
 
+#include "cli/gate/builds.h"
 #include "cli/gate/timed.h"
 
 #include <errno.h>
@@ -109,15 +110,25 @@ static void sampled_cpu(struct gate_evidence *e)
             strcmp(f->unit, "ns") == 0 ? f->run[r].total * f->run[r].period : (double)NAN;
 }
 
-int gate_evidence_open(struct gate_evidence *e, const char *const store[2], struct cs_error *err)
+int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
+                  enum profile_by by, struct cs_error *err)
 {
+    const struct gate_build *build = gate->builds ? gate->builds->side[side] : NULL;
+    runs->only = build ? build->used : NULL;
+    runs->n_only = build ? build->n_used : 0;
+    return runs_add(runs, side ? gate->head : gate->base, NULL, event, by, err);
+}
+
+int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct cs_error *err)
+{
+    const char *const store[2] = {gate->base, gate->head};
     *e = (struct gate_evidence){.waited = true,
                                 .comparison = {.least = GATE_IGNORE_BELOW},
                                 .waits = {.least_percent = GATE_IGNORE_BELOW}};
     struct runs *f = &e->functions;
     int rc = 0;
     for (unsigned side = 0; rc == 0 && side < 2; side++)
-        rc = runs_add(f, store[side], NULL, NULL, BY_PROCEDURE, err);
+        rc = gate_runs_add(f, gate, side, NULL, BY_PROCEDURE, err);
     for (unsigned k = 0; rc == 0 && k < GATE_COUNTS; k++)
         if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
             rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
@@ -133,7 +144,7 @@ int gate_evidence_open(struct gate_evidence *e, const char *const store[2], stru
                 rc = read_run(e, open, r, err);
         cs_store_close(open);
     }
-    if (rc == 0)
+    if (rc == 0 && !gate->builds) /* one file for both */
         rc = gate_timed_read(store, &e->timed, &e->n_timed, err);
     if (rc < 0)
         return rc;

@@ -29,8 +29,11 @@ struct gate_evidence {
 };
 
 /* 0, or negative errno with its sentence. Closed in both cases. */
-int gate_evidence_open(struct gate_evidence *evidence, const char *const store[2], struct cs_error *err);
+int gate_evidence_open(struct gate_evidence *evidence, const struct gate *gate, struct cs_error *err);
 void gate_evidence_close(struct gate_evidence *evidence);
+/* The runs of a side, as runs_add: its store's, or of two builds those that count. */
+int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
+                  enum profile_by by, struct cs_error *err);
 /* What waits are a share of: the base's elapsed time, without that of a lone thread that stood for other programs. */
 double gate_whole(const struct gate_evidence *evidence);
 /* Time of threads in a run that waited for something else than a CPU or work. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gate: is the head slower than the base? */
+#include "cli/gate/builds.h"
 #include "cli/gate/cause.h"
 
 #include <errno.h>
@@ -170,22 +171,47 @@ static int compared(const struct parsed *args, struct gate *gate, bool results)
     return finish(args, gate);
 }
 
+static int of_builds(const struct parsed *args, struct gate *gate)
+{
+    const char *const wanted[2] = {option(args, "base-build"), option(args, "head-build")};
+    struct cs_error err = {0};
+    struct gate_builds builds;
+    gate->base = gate->head = store_location(args);
+    int rc = gate_builds_open(&builds, gate->base, option(args, "image"), wanted, &err);
+    gate->builds = &builds;
+    if (rc == 0 && option_given(args, "repository"))
+        rc = gate_builds_find_commits(&builds, option(args, "repository"), &err);
+    if (rc == 0)
+        rc = builds.recordings ? gate_compare_stores(gate, &err) : gate_compare_shares(gate, &err);
+    if (rc == 0) {
+        gate_builds_say(gate);
+        require(args, gate);
+    }
+    rc = rc < 0 ? fails(failed(&err)) : finish(args, gate);
+    gate->builds = NULL;
+    gate_builds_close(&builds);
+    return rc;
+}
+
 static int run(const struct parsed *args)
 {
     static const char *const measures[] = {"work", "pace", "waits", NULL};
     static const char *const verdicts[] = {"slower", "cant-tell", NULL};
     const bool stores = option_given(args, "base") || option_given(args, "head"),
-               results = option_given(args, "results"), turns = option_given(args, "base-command");
+               results = option_given(args, "results"), turns = option_given(args, "base-command"),
+               builds = option_given(args, "image");
     struct gate gate = {.base = option(args, "base"), .head = option(args, "head")};
-    if (stores + results + turns != 1 || (stores && (!gate.base || !gate.head)))
-        return fails(
-            usage_error("give one of --base STORE --head STORE, --base-command COMMAND -- COMMAND, or "
-                        "--results BASE HEAD"));
+    if (stores + results + turns + builds != 1 || (stores && (!gate.base || !gate.head)))
+        return fails(usage_error("give one of --base STORE --head STORE, --base-command COMMAND -- COMMAND, "
+                                 "--results BASE HEAD, or --store STORE --image PROGRAM"));
     if (turns && operand_count(args) < 1)
         return fails(usage_error("--base-command needs the head's command, behind --"));
     if (operand_count(args) != (results ? 2 : 0) && !turns)
         return fails(usage_error(results ? "--results needs two files, base and head"
-                                         : "two stores need no further operands"));
+                                         : "stores need no further operands"));
+    if (!builds && (option_given(args, "base-build") || option_given(args, "head-build") ||
+                    option_given(args, "repository")))
+        return fails(usage_error("--base-build, --head-build and --repository need --image PROGRAM"));
     if (!list_is_of(args, "require", measures) || !list_is_of(args, "fail-on", verdicts))
         return GATE_EXIT_FAILED;
     gate.limits = (struct gate_limits){
@@ -197,7 +223,7 @@ static int run(const struct parsed *args)
         gate.base = operand(args, 0);
         gate.head = operand(args, 1);
     }
-    int rc = turns ? in_turn(args, &gate) : compared(args, &gate, results);
+    int rc = turns ? in_turn(args, &gate) : builds ? of_builds(args, &gate) : compared(args, &gate, results);
     gate_fini(&gate);
     return rc;
 }
@@ -215,6 +241,13 @@ static const struct option_entry options[] = {
     {"results", 0, NULL,
      "compare two results of hyperfine, pytest-benchmark, Google Benchmark, go test -bench, or Criterion "
      "(folders)"},
+    OPTION_STORE,
+    OPTION_IMAGE,
+    {"base-build", 0, "BUILD-ID",
+     "with --image: the beginning of the base's build-id (the build before the head's)"},
+    {"head-build", 0, "BUILD-ID", "with --image: the beginning of the head's build-id (the newest build)"},
+    {"repository", 0, "DIR",
+     "with --image: print the commits between the builds, by notes of this git repository"},
     {"ignore-below", 0, "PERCENT", "a smaller growth is never called slower (1; with --results 5)"},
     {"must-see", 0, "PERCENT", "\"same\" needs runs that would have shown this growth (3; with --results 5)"},
     {"require", 0, "LIST",
@@ -247,7 +280,13 @@ const struct command command_gate = {
     "\n"
     "With --base-command, gate counts the instructions of two runs of each, then records both commands in "
     "turn. That way a drift of the machine affects both. It starts no shell. With --results, each benchmark "
-    "of two files is judged.",
+    "of two files is judged.\n"
+    "\n"
+    "With --image, gate compares two builds of one program in one store, by default the newest two. "
+    "Recordings of a "
+    "command are runs. Epochs of a daemon have the shares of the program's functions only: \"slower\" is "
+    "possible, "
+    "\"same\" isn't.",
     options,
     run,
 };

@@ -12,6 +12,11 @@
  *   judge            from the evidence to the three measures
  *   runs_in_turn     records base and head in turn, times and counts some runs
  *   timed            runs that were only timed
+ *   builds         two builds of one program in one store
+ *   build_label    ... what they say of themselves
+ *   build_commits  ... their commits
+ *   build_shares   ... the verdict by epochs of a daemon
+ *   report_builds  ... as tables
  *   words            a command in one text, as words
  *   results          files of benchmark tools
  *   results_format   their formats
@@ -71,7 +76,8 @@ struct gate_guilty {
 
 struct gate {
     struct gate_limits limits;
-    const char *base, *head; /* what was compared: stores or files */
+    const char *base, *head;    /* what was compared: stores or files */
+    struct gate_builds *builds; /* both are builds in one store; NULL: they aren't */
     struct gate_check *check;
     size_t n_checks;
     struct gate_guilty guilty[GATE_GUILTY_MAX];

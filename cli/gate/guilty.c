@@ -83,11 +83,10 @@ static int find_lines(struct gate *gate, const struct gate_evidence *e, struct c
 {
     struct runs runs = {.lines_apart = true};
     struct comparison c = {.least = GATE_IGNORE_BELOW};
-    const char *const store[2] = {gate->base, gate->head};
     double most[GATE_GUILTY_MAX] = {0};
     int rc = 0;
     for (unsigned side = 0; rc == 0 && side < 2; side++)
-        rc = runs_add(&runs, store[side], NULL, e->functions.event, BY_LINE, err);
+        rc = gate_runs_add(&runs, gate, side, e->functions.event, BY_LINE, err);
     if (rc == 0 && (runs.n_runs != e->functions.n_runs || runs_join_renamed(&runs) < 0 ||
                     runs_join_lines(&runs) < 0 || runs_compare(&runs, &c) < 0))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu lines", runs.n_rows);

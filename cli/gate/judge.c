@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the evidence of two stores to the three measures. */
+#include "cli/gate/builds.h"
 #include "cli/gate/counted.h"
 #include "cli/gate/evidence.h"
 #include "cli/gate/guilty.h"
@@ -115,6 +116,8 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct 
     if (!pace)
         return false;
     doubt_apart(pace);
+    if (gate_is_nameless(gate))
+        return true;
     *rc = gate_guilty_functions(gate, e, pace->verdict == GATE_SLOWER, &net, err);
     if (*rc < 0)
         return true;
@@ -257,9 +260,9 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
 {
     struct gate_evidence e;
     static struct gate_counted counted; /* its paths are long */
-    int rc = gate_evidence_open(&e, (const char *const[]){gate->base, gate->head}, err);
+    int rc = gate_evidence_open(&e, gate, err);
     counted = (struct gate_counted){.known = false};
-    if (rc == 0)
+    if (rc == 0 && !gate->builds)
         rc = gate_counted_open(&counted, gate, err);
     if (rc == 0 && (!check_work(gate, &e, &counted) || !check_pace(gate, &e, err, &rc) ||
                     (rc == 0 && !check_waits(gate, &e, err, &rc))))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/gate/gate.h"
+#include "cli/gate/builds.h"
 
 #include <limits.h>
 #include <math.h>
@@ -115,6 +115,8 @@ int gate_report(const struct parsed *args, const struct gate *gate)
     output_set(out, "head", json_text(gate->head));
     output_set(out, "ignore_below_percent", json_real(gate->limits.ignore_below));
     output_set(out, "must_see_percent", json_real(gate->limits.must_see));
+    if (gate->builds)
+        gate_report_builds(out, gate->builds);
     put_checks(out, args, gate);
     put_guilty(out, gate);
     for (size_t i = 0, shown = 0; i < gate->n_checks && shown < ROWS_SHOWN; i++) {
@@ -128,8 +130,11 @@ int gate_report(const struct parsed *args, const struct gate *gate)
         output_note(out, "%s", gate->note[i]);
     if (gate->n_guilty_all > gate->n_guilty)
         output_note(out, "%zu more grew, and less.", gate->n_guilty_all - gate->n_guilty);
+    char why[CS_IMAGE_ID_MAX + 80] = "";
+    if (gate->builds)
+        snprintf(why, sizeof why, " --epoch all --image %s", gate->builds->side[1]->id);
+    strcat(why, "      (why it takes its time in the head)");
     if (gate->n_guilty && strcmp(gate->guilty[0].kind, "function") == 0)
-        output_hint(out, "next:", "calc", gate->guilty[0].function, "--store", gate->head,
-                    "      (why it takes its time in the head)");
+        output_hint(out, "next:", "calc", gate->guilty[0].function, "--store", gate->head, why);
     return output_close(out);
 }
