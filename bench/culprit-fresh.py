@@ -29,7 +29,10 @@ def proven(name, first, least):
 def judge(first, result):
     summary = result["summary"]
     named, share = summary["first"], summary["first_share"]
-    if not result.get("evidence", {}).get("enough", True) or result["worst"]["cause"] == "none":
+    kernel = result["kernel"]
+    if kernel["first"]:
+        named, share = kernel["cause"], 100 * kernel["share"] / (kernel["share"] + kernel["own"])
+    elif not result.get("evidence", {}).get("enough", True) or result["worst"]["cause"] == "none":
         return "right" if first == ["-"] else "not enough evidence"
     if first == ["mixed"]:
         return "wrong" if share > MIXED else "right"
@@ -50,6 +53,7 @@ def verdict(name, procedure, first, impossible, options):
     result = json.loads(calc.stdout)
     summary = result["summary"]
     return {"verdict": judge(first, result), "first": summary["first"], "share": round(summary["first_share"], 1),
+            "kernel": round(result["kernel"]["share"], 1) if result["kernel"]["first"] else 0,
             "unexplained": round(summary["unexplained"], 1), "impossible": summary["first"] in impossible,
             "sentence": result["sentence"], **result.get("evidence", {})}
 

@@ -6,7 +6,6 @@
  *   explain         the subcommand explain: which of these it is about
  *   explain_code    from calc's answer
  *   explain_call    from what the program's own lines call
- *   called          time in libraries and in the kernel, by the line that caused it
  *   explain_wait    from the first row of waits
  *   explain_parts   what both have: evidence, source, the command that verifies a change
  *   explain_output  the document as text and as JSON
@@ -85,6 +84,8 @@ void explain_code(struct explanation *e, const struct parsed *args, const struct
  * the program's own. False: there are none, and nothing was changed. */
 bool explain_call(struct explanation *e, const struct parsed *args, const struct calc_subject *subject,
                   const struct profile_row *through);
+/* Of what the subject causes in the kernel. False: nothing is known of that. */
+bool explain_kernel(struct explanation *e, const struct parsed *args, const struct calc_subject *subject);
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);

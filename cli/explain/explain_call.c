@@ -1,195 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code of libraries and of the kernel can't be changed, but the calling function can. All that one function calls is one
- * claim: malloc, calloc and free are the price of the same allocation. */
-#include "cli/command/figures.h"
-#include "cli/explain/called.h"
+/* A claim about calls, and its evidence. */
 #include "cli/explain/explain.h"
+#include "cli/profile/called_claim.h"
 #include "store/base/text.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CLAIM_FROM 0.1     /* of all samples, or the claim isn't worth its place */
 #define EVIDENCE_FROM 0.02 /* the same for a row of the evidence */
-#define NAMED_FROM 0.05    /* of the calls, to be named in the claim */
-#define NAMED_MAX 3
 #define ROWS_MAX 9
-
-/* What usually helps against calls of a function, by the beginning of its name. */
-static const char *advice_of(const char *callee)
-{
-    static const struct {
-        const char *names, *advice; /* names between blanks; one that ends with "*" is a beginning */
-    } table[] = {
-        {" malloc calloc realloc free reallocarray aligned_alloc posix_memalign operator* _Znwm _Znam "
-         "_ZdlPv* _ZdaPv* _int_malloc _int_free ",
-         "memory that is kept and used again, or one allocation outside of the loop"},
-        {" list_contains list_index list_count list_remove ", "a set or a dictionary in place of the list"},
-        {" list_insert list_ass_slice ", "a collections.deque, or values that are added at the end"},
-        {" _io_FileIO_* read pread* readv recv* write pwrite* writev send* fgetc getc fputc putc ",
-         "fewer and larger calls: data that is collected in a buffer of the program"},
-        {" memmove memcpy memset __memmove* __memcpy* __memset* bcopy ",
-         "less data to move: another data structure, or indexes and pointers in place of copies"},
-        {" strlen strcat* strcpy strncpy stpcpy strchr strstr strcmp strncmp strcasecmp memcmp __strlen* "
-         "__strcmp* ",
-         "fewer calls: lengths and ends of texts that are kept, fewer candidates to compare, or a number "
-         "compared first"},
-        {" pthread_mutex_* pthread_rwlock_* pthread_spin_* __GI___pthread_mutex_* __lll_lock* ",
-         "fewer turns at the lock: values of each thread's own that are added once, or several items for one "
-         "turn"},
-        {" fsync fdatasync msync sync_file_range sync syncfs ",
-         "one call for many records, or one at the end"},
-        {" fork vfork clone posix_spawn* system popen execve* waitpid wait4 ",
-         "fewer processes: one that does many pieces, or the work done in the program itself"},
-        {" open openat open64 fopen* fclose close stat fstat* lstat access ",
-         "files that stay open, and facts about them that are kept"},
-        {" mmap munmap madvise mremap brk sbrk ", "memory that is kept and used again, not given back"},
-        {" getaddrinfo gethostbyname* res_* ", "names that are looked up once and kept"},
-        {" usleep nanosleep clock_nanosleep sched_yield ",
-         "a wait for the event itself, in place of polling"},
-        {" regcomp regexec re_search* re_compile* std::__detail::_* std::__cxx11::basic_regex* "
-         "std::__cxx11::regex* ",
-         "a pattern compiled once, outside of the loop, or a comparison written for this one pattern"},
-        {" __cxa_throw __cxa_begin_catch __cxa_allocate_exception _Unwind_* ",
-         "a result that says that it failed, in place of an exception, where failures are common"},
-        {" __dynamic_cast ", "a virtual function or a tag, in place of a search through the types"},
-        {" std::vector<>::_M_realloc* std::__cxx11::basic_string* std::_Rb_tree* std::_Hashtable* "
-         "std::deque* "
-         "std::__cxx11::list* std::map* std::unordered_map* std::vector<* ",
-         "objects that are kept and used again, room that is reserved once, or views in place of copies"},
-        {" localtime* mktime strftime strptime datetime_strptime time_strptime ",
-         "a conversion written for this one format, or its result kept"},
-        {" clock_gettime gettimeofday time clock __vdso* ",
-         "one look at the clock for many items, or a counter that says when to look"},
-        {" snprintf sprintf printf fprintf vsnprintf vsprintf vfprintf __snprintf* __sprintf* __printf* "
-         "__fprintf* sscanf fscanf __isoc99_* strtod strtol ",
-         "a conversion written for this one format, or fewer calls"},
-        {" sigsetjmp __sigsetjmp setjmp _setjmp longjmp siglongjmp __longjmp* sigprocmask pthread_sigmask ",
-         "jumps that don't save the signal mask (sigsetjmp with 0, _setjmp), because saving it is a system "
-         "call"},
-        {" exp* log* pow* sin* cos* tan* sqrt* atan* fmod* ",
-         "values that are computed once and kept where arguments repeat, or a cheaper function of less "
-         "precision"},
-    };
-    char word[160];
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        snprintf(word, sizeof word, " %s ", callee);
-        if (strstr(table[i].names, word))
-            return table[i].advice;
-        for (const char *star = table[i].names; (star = strchr(star, '*')); star++) {
-            const char *from = star;
-            while (from[-1] != ' ')
-                from--;
-            if (strncmp(callee, from, (size_t)(star - from)) == 0)
-                return table[i].advice;
-        }
-    }
-    return "fewer calls (the result kept, or the call outside of the loop), or a cheaper way to the same "
-           "result";
-}
-
-static const char *name_of(const struct called *c, const struct called_call *call)
-{
-    if (call->kind == CALLED_PAGE_FAULT)
-        return "page faults";
-    if (call->kind == CALLED_SYSTEM_CALL)
-        return "system calls";
-    return call->callee == UINT32_MAX ? "code without a name" : c->names[call->callee];
-}
-
-struct sum { /* of calls of the same name from the function, or from one of its lines */
-    const struct called_call *first;
-    double samples;
-};
-
-/* Most first; at most `most`. */
-static size_t sums_of(const struct called *c, uint32_t line, bool by_line, struct sum *sums, size_t most)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < c->n_calls; i++) {
-        const struct called_call *call = &c->calls[i];
-        size_t k = 0;
-        if (!called_same_function(c, call->line, line))
-            continue;
-        while (k < n && (strcmp(name_of(c, sums[k].first), name_of(c, call)) != 0 ||
-                         (by_line && sums[k].first->line != call->line)))
-            k++;
-        if (k == most)
-            continue;
-        if (k == n)
-            sums[n++] = (struct sum){.first = call};
-        sums[k].samples += (double)call->samples;
-        for (; k && sums[k].samples > sums[k - 1].samples; k--) {
-            const struct sum swapped = sums[k];
-            sums[k] = sums[k - 1];
-            sums[k - 1] = swapped;
-        }
-    }
-    return n;
-}
-
-/* "calloc, free and malloc". */
-static void names_text(const struct called *c, const struct sum *sums, size_t n, double all, char *text,
-                       size_t size)
-{
-    size_t named = 0, others = 0;
-    *text = 0;
-    while (named < n && named < NAMED_MAX && (!named || sums[named].samples >= NAMED_FROM * all))
-        named++;
-    others = n - named;
-    for (size_t i = 0; i < named; i++) {
-        const size_t at = strlen(text);
-        snprintf(text + at, size - at, "%s%s",
-                 !i                          ? ""
-                 : i + 1 == named && !others ? " and "
-                                             : ", ",
-                 name_of(c, sums[i].first));
-    }
-    if (others)
-        snprintf(text + strlen(text), size - strlen(text), " and others");
-}
-
-/* " at" and that line; of a runtime's function, ", which begins at" and that line. */
-static const char *at_text(const struct called_line *line, const char *at, char text[300])
-{
-    snprintf(text, 300, "%s%.200s:%u", line->begins ? ", which begins at " : at, cs_base_name(line->file),
-             line->line);
-    return text;
-}
-
-/* The line outside that most of the function's calls come from; UINT32_MAX: none has half of them. */
-static uint32_t caller_of(const struct called *c, uint32_t line, double all, double *samples)
-{
-    for (uint32_t i = 0; i < c->n_calls; i++) {
-        const uint32_t caller = c->calls[i].caller;
-        if (caller == UINT32_MAX || !called_same_function(c, c->calls[i].line, line))
-            continue;
-        *samples = 0;
-        for (uint32_t k = 0; k < c->n_calls; k++)
-            if (c->calls[k].caller == caller && called_same_function(c, c->calls[k].line, line))
-                *samples += (double)c->calls[k].samples;
-        if (*samples >= 0.5 * all)
-            return caller;
-    }
-    return UINT32_MAX;
-}
-
-/* The function with most of the calls, and of its lines the one with most: the number of that line. */
-static uint32_t most_calling(const struct called *c)
-{
-    uint32_t function = c->calls[0].line, line;
-    for (uint32_t i = 1; i < c->n_calls; i++)
-        if (called_from_function(c, c->calls[i].line) > called_from_function(c, function))
-            function = c->calls[i].line;
-    line = function;
-    for (uint32_t i = 0; i < c->n_calls; i++)
-        if (called_same_function(c, c->calls[i].line, function) &&
-            called_from_line(c, c->calls[i].line) > called_from_line(c, line))
-            line = c->calls[i].line;
-    return line;
-}
 
 static void add_share(struct explanation *e, const char *what, const char *text, double samples, double total)
 {
@@ -200,14 +21,15 @@ static void add_share(struct explanation *e, const char *what, const char *text,
         snprintf(e->evidence[e->n_evidence - 1].text, sizeof e->evidence->text, "%s", text);
 }
 
-static void add_evidence(struct explanation *e, const struct called *c, uint32_t line, double all,
-                         double in_system_calls, double in_faults)
+static void add_evidence(struct explanation *e, const struct called *c, const struct called_claim *claim)
 {
-    struct sum sums[64];
-    const size_t n = sums_of(c, line, true, sums, sizeof sums / sizeof *sums);
+    const uint32_t line = claim->line;
+    const double all = claim->samples, in_system_calls = claim->in_system_calls, in_faults = claim->in_faults;
+    struct called_sum sums[64];
+    const size_t n = called_sums(c, line, true, sums, sizeof sums / sizeof *sums);
     char text[400];
     double samples = 0;
-    const uint32_t caller = caller_of(c, line, all, &samples);
+    const uint32_t caller = called_caller(c, line, all, &samples);
     add_share(e, "in these calls", NULL, all, c->total);
     explain_number(e, "samples in these calls", all, NAN, NAN, "");
     if (in_system_calls > 0)
@@ -224,85 +46,59 @@ static void add_evidence(struct explanation *e, const struct called *c, uint32_t
         if (sums[i].samples < EVIDENCE_FROM * c->total)
             break;
         if (at->begins)
-            snprintf(text, sizeof text, "%.120s in %.120s", name_of(c, sums[i].first), at->function);
+            snprintf(text, sizeof text, "%.120s in %.120s", called_name(c, sums[i].first), at->function);
         else
-            snprintf(text, sizeof text, "%.120s at %.200s:%u", name_of(c, sums[i].first),
+            snprintf(text, sizeof text, "%.120s at %.200s:%u", called_name(c, sums[i].first),
                      cs_base_name(at->file), at->line);
         add_share(e, "call", text, sums[i].samples, c->total);
     }
 }
 
-static void claim(struct explanation *e, const struct called *c, uint32_t line, double all,
-                  const struct profile_row *through)
+static void tell(struct explanation *e, const struct called *c, const struct called_claim *claim)
 {
-    const struct called_line *at = &c->lines[line];
-    struct sum sums[64];
-    const size_t n = sums_of(c, line, false, sums, sizeof sums / sizeof *sums);
-    double in_system_calls = 0, in_faults = 0, from_caller = 0;
-    assert(n > 0); /* the line is one of a call */
-    char names[420], through_text[220] = "", within[400] = "", from[700] = "", where[700], place[300];
-    for (uint32_t i = 0; i < c->n_calls; i++)
-        if (called_same_function(c, c->calls[i].line, line)) {
-            in_system_calls += (double)c->calls[i].in_system_calls;
-            in_faults += (double)c->calls[i].in_faults;
-        }
-    const bool faults = in_faults >= 0.5 * all, system_calls = in_system_calls >= 0.5 * all,
-               one_line = called_from_line(c, line) >= 0.95 * all,
-               direct = sums[0].first->kind != CALLED_LIBRARY;
-    names_text(c, sums, n, all, names, sizeof names);
-    if (through) {
-        char brief[256];
-        cs_image_short_name(through->name, brief, sizeof brief);
-        snprintf(through_text, sizeof through_text, "%.200s: ", brief);
-    } else if (!direct && (faults || in_system_calls >= 0.1 * all)) {
-        snprintf(within, sizeof within, " (%.1f %% of it is in the kernel's %s)",
-                 100 * (faults ? in_faults : in_system_calls) / all, faults ? "page faults" : "system calls");
-    }
-    const uint32_t caller = caller_of(c, line, all, &from_caller);
-    if (caller != UINT32_MAX && !called_same_function(c, caller, line))
-        snprintf(from, sizeof from,
-                 c->lines[caller].begins ? "; it is called by %.120s%s" : ", which %.120s calls%s",
-                 c->lines[caller].function, at_text(&c->lines[caller], " at ", place));
-    snprintf(where, sizeof where, "called in %.120s%s", at->function,
-             at_text(at, one_line ? " at " : ", mostly at ", place));
-    if (direct && at->begins)
-        snprintf(where, sizeof where, "in %.120s%s", at->function, at_text(at, "", place));
-    else if (direct)
-        snprintf(where, sizeof where, "%s %.200s:%u in %.120s", one_line ? "at" : "mostly at",
-                 cs_base_name(at->file), at->line, at->function);
-    snprintf(e->claim, sizeof e->claim, "%.1f %% of the time is in %s%s%s, %s%s", 100 * all / c->total,
-             through_text, names, within, where, from);
+    const struct called_line *at = &c->lines[claim->line];
     e->about = EXPLAIN_CALL;
-    snprintf(e->cause, sizeof e->cause, "%s", faults ? "page-fault" : system_calls ? "system-call" : "call");
-    snprintf(e->words, sizeof e->words, "%s",
-             faults         ? "Page faults"
-             : system_calls ? "System calls"
-                            : "Calls");
+    snprintf(e->claim, sizeof e->claim, "%s", claim->text);
+    snprintf(e->cause, sizeof e->cause, "%s", claim->cause);
+    snprintf(e->words, sizeof e->words, "%s", claim->words);
     snprintf(e->function, sizeof e->function, "%s", at->function);
     snprintf(e->image, sizeof e->image, "%s", c->path);
     snprintf(e->file, sizeof e->file, "%s", at->file);
     e->line = at->line;
-    e->advice = faults
-                    ? "memory that is kept and used again, not unmapped and mapped again; or memory that is "
-                      "populated ahead, or of larger pages"
-                    : advice_of(name_of(c, sums[0].first));
+    e->advice = claim->advice;
     e->of_program.low = 0; /* what takes the calls' place costs time, too */
-    const double share = fmin(all / c->total, 1);
+    const double share = fmin(claim->samples / c->total, 1);
     e->of_program.high = 100 * fmin(share + 2 * sqrt(share * (1 - share) / c->total), 1);
-    add_evidence(e, c, line, all, in_system_calls, in_faults);
+    add_evidence(e, c, claim);
+}
+
+bool explain_kernel(struct explanation *e, const struct parsed *args, const struct calc_subject *s)
+{
+    struct called c;
+    struct called_claim claim;
+    const bool found = called_kernel(&c, &s->profile, s->row->image->image.id, s->account->procedure, 1);
+    if (found) {
+        called_claim(&c, NULL, &claim);
+        tell(e, &c, &claim);
+        explain_verify(e, args, s->profile.store, false);
+    }
+    called_close(&c);
+    return found;
 }
 
 bool explain_call(struct explanation *e, const struct parsed *args, const struct calc_subject *s,
                   const struct profile_row *through)
 {
     struct called c;
+    struct called_claim claim;
+    char brief[256];
     bool found = false;
     if (called_find(&c, &s->profile, through)) {
-        const uint32_t line = most_calling(&c);
-        const double all = called_from_function(&c, line);
-        found = all >= PROFILE_SAMPLES_FEW && (through || (all > c.own && all >= CLAIM_FROM * c.total));
+        called_claim(&c, through ? cs_image_short_name(through->name, brief, sizeof brief) : NULL, &claim);
+        found = claim.samples >= PROFILE_SAMPLES_FEW &&
+                (through || (claim.samples > c.own && claim.samples >= CLAIM_FROM * c.total));
         if (found) {
-            claim(e, &c, line, all, through);
+            tell(e, &c, &claim);
             explain_verify(e, args, s->profile.store, false);
         }
     }

@@ -250,6 +250,8 @@ void explain_code(struct explanation *e, const struct parsed *args, const struct
     const double total = (double)s->rows.total[s->profile.main_event],
                  share = total > 0 ? fmin((double)s->account->samples / total, 1) : 0;
     calc_answer(s, &a);
+    if (a.kernel.first && explain_kernel(e, args, s))
+        return;
     cs_image_short_name(s->account->procedure->name, e->function, sizeof e->function);
     snprintf(e->image, sizeof e->image, "%s", s->row->image->image.path);
     add_counts(e, s, &a, share);

@@ -62,9 +62,12 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     struct calc_answer a;
     calc_answer(s, &a);
     const struct worst_cause *worst = &a.worst;
-    if (*a.first)
-        output_line(out, "%s.", a.first);
-    output_line(out, "%s.", a.sentence);
+    if (*a.kernel.sentence)
+        output_line(out, "%s.", a.kernel.sentence);
+    if (a.kernel.first)
+        output_line(out, "What usually helps: %s. It would save up to about %.0f %% of all samples.",
+                    a.kernel.advice, 100 * a.kernel.caused);
+    output_line(out, "%s%s.", a.kernel.first ? "Of its own instructions: " : "", a.sentence);
     output_set(out, "evidence", verdict_json(&a.verdict));
     if (a.verdict.enough && worst->low < 0.7 * worst->share && worst->cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst->low,
@@ -72,7 +75,8 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
                     100 * a.saves);
-    output_set(out, "kernel_share", json_real(100 * a.kernel));
+    output_set(out, "kernel_share", json_real(100 * a.kernel.all));
+    output_set(out, "kernel", kernel_time_json(&a.kernel));
     output_set(out, "sentence", json_text(a.sentence));
     output_set(out, "worst",
                json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",

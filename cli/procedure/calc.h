@@ -3,6 +3,7 @@
  *
  * Files of this module:
  *   calc             the subcommand calc
+ *   kernel_time      what a function causes in the kernel
  *   subject          one function with its analysis, and the answer: of calc and explain
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/subject.h"
-#include "analysis/culprit/model.h"
 #include "cli/command/time_range.h"
 #include "cli/profile/annotate.h"
 #include "cli/profile/ask_debuginfod.h"
@@ -135,37 +134,12 @@ void calc_subject_close(struct calc_subject *s)
     }
 }
 
-/* A loop of read() and first touches of memory have their time in the kernel: no change of this code's arithmetic takes
- * it away. */
-static void find_kernel(const struct calc_subject *s, struct calc_answer *a)
-{
-    const size_t event = s->profile.main_event;
-    const struct profile_row *hottest = NULL;
-    double kernel = 0, total = (double)s->rows.total[event];
-    for (size_t i = 0; i < s->rows.n; i++) {
-        const struct profile_row *row = &s->rows.row[i];
-        if (!row->image ||
-            (row->image->image.kind != CS_IMAGE_KERNEL && row->image->image.kind != CS_IMAGE_MODULE))
-            continue;
-        kernel += (double)row->samples[event];
-        if (row->name && (!hottest || row->samples[event] > hottest->samples[event]))
-            hottest = row;
-    }
-    a->kernel = total > 0 ? kernel / total : 0;
-    if (!hottest || a->kernel < CS_MODEL_VERDICT_LEAST || kernel <= (double)s->account->samples)
-        return;
-    snprintf(
-        a->first, sizeof a->first,
-        "The kernel has %.1f %% of all samples, most of them in %.120s (%.1f %%), and this function %.1f %%",
-        100 * a->kernel, hottest->name, 100 * (double)hottest->samples[event] / total,
-        100 * (double)s->account->samples / total);
-}
-
 void calc_answer(const struct calc_subject *s, struct calc_answer *a)
 {
     *a = (struct calc_answer){.verdict = procedure_verdict(s->account, s->code),
                               .worst = worst_cause(s->account)};
-    find_kernel(s, a);
+    kernel_time_find(&s->profile, &s->rows, s->row, s->account->procedure, (double)s->account->samples,
+                     a->verdict.enough ? a->verdict.named_share : 1, &a->kernel);
     if (!a->verdict.enough) {
         a->worst = (struct worst_cause){.cause = CS_N_CAUSES, .reason = ""};
         verdict_sentence(&a->verdict, s->evidence, (double)s->rows.total[s->profile.main_event], a->sentence,
@@ -173,6 +147,6 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
         return;
     }
     cause_sentence(&a->worst, s->code, a->sentence, sizeof a->sentence);
-    a->advice = *a->first ? NULL : cause_advice(&a->worst, s->account);
+    a->advice = a->kernel.first || a->kernel.all > a->kernel.own ? NULL : cause_advice(&a->worst, s->account);
     a->saves = cause_saves(&a->worst, &s->evidence->machine);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cli/procedure/calc.h"
+#include "cli/procedure/kernel_time.h"
 #include "cli/profile/profile.h"
 
 struct calc_subject {
@@ -33,7 +34,6 @@ struct calc_answer {
     char sentence[1200];
     const char *advice; /* NULL: none */
     double saves;       /* share of the function's time */
-    char first[256];    /* where more of the time is than in this function: the kernel; "" = nowhere */
-    double kernel;      /* share of all samples */
+    struct kernel_time kernel;
 };
 void calc_answer(const struct calc_subject *s, struct calc_answer *answer);

@@ -155,7 +155,7 @@ static void ask_places(const struct cs_catalog *catalog, struct cs_store *store,
 }
 
 uint32_t *chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
-                            const struct cs_chains *chains, bool precise, bool kernel,
+                            const struct cs_chains *chains, const bool *nodes, bool precise, bool kernel,
                             uint32_t (*place)(void *arg, struct cs_image_code *code, uint64_t offset),
                             void *arg)
 {
@@ -164,7 +164,8 @@ uint32_t *chain_line_places(const struct cs_catalog *catalog, struct cs_store *s
     struct frame_place *order = malloc(n * sizeof *order);
     for (size_t t = 0; of_place && t < chains->n; t++) /* those that are asked for */
         for (uint32_t i = 1; i < cs_contexts_count(chains->trees[t].contexts); i++)
-            of_place[chain_line_place(&chains->trees[t], i, precise)] = 1;
+            if (!nodes || (t == 0 && nodes[i]))
+                of_place[chain_line_place(&chains->trees[t], i, precise)] = 1;
     for (uint32_t i = 1; order && i < n; i++) {
         const struct cs_context *c = cs_contexts_at(chains->places, i);
         order[i - 1] = (struct frame_place){c->image, i, c->offset};
@@ -216,9 +217,10 @@ bool chain_line_find(const struct profile *profile, const struct cs_chains *chai
     const struct cs_catalog *catalog;
     const bool precise = profile->events[profile->main_event].precise;
     struct blame b = {.lines = calloc(LINES_MAX, sizeof *b.lines)};
-    uint32_t *of_place = b.lines && cs_store_catalog(profile->store, &catalog, &ignored) == 0
-                             ? chain_line_places(catalog, profile->store, chains, precise, false, line_at, &b)
-                             : NULL;
+    uint32_t *of_place =
+        b.lines && cs_store_catalog(profile->store, &catalog, &ignored) == 0
+            ? chain_line_places(catalog, profile->store, chains, NULL, precise, false, line_at, &b)
+            : NULL;
     const struct blamed *most = of_place ? most_blamed(&b, chains, of_place, precise) : NULL;
     const bool found = most && most->samples;
     if (found) {

@@ -16,10 +16,10 @@ struct chain_line {
 /* The line with most samples; false: no frame has source. */
 bool chain_line_find(const struct profile *profile, const struct cs_chains *chains, struct chain_line *out);
 /* What line_at says of each place of the chains, by chain_line_place; 0 where the image can't be opened, and in the kernel unless
- * `kernel`. A place where samples fell is what those are charged to, unless the event is precise. The caller frees it. NULL: no
+ * `kernel`. `nodes` (NULL: all): the nodes of the first tree whose places are asked for. A place where samples fell is what those are charged to, unless the event is precise. The caller frees it. NULL: no
  * memory. */
 uint32_t *chain_line_places(const struct cs_catalog *catalog, struct cs_store *store,
-                            const struct cs_chains *chains, bool precise, bool kernel,
+                            const struct cs_chains *chains, const bool *nodes, bool precise, bool kernel,
                             uint32_t (*line_at)(void *arg, struct cs_image_code *code, uint64_t offset),
                             void *arg);
 static inline size_t chain_line_place(const struct cs_chain_tree *tree, uint32_t node, bool precise)

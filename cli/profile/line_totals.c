@@ -82,7 +82,7 @@ static int add_totals(const struct profile *profile, const struct cs_calls_wante
     bool placed = above && line;
     if (placed && file && (rc = cs_store_catalog(profile->store, &catalog, err)) == 0) {
         uint32_t *of_place =
-            chain_line_places(catalog, profile->store, &chains, precise, false, line_in_file, &of_file);
+            chain_line_places(catalog, profile->store, &chains, NULL, precise, false, line_in_file, &of_file);
         for (uint32_t i = 1; of_place && i < cs_contexts_count(tree); i++)
             line[i] = of_place[chain_line_place(&chains.trees[0], i, precise)];
         placed = of_place != NULL;

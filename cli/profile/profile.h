@@ -9,6 +9,8 @@
  *   nameless         samples without a name, and what would name them
  *   hottest_line     from the hottest row to a line of source
  *   chain_line       the line that call chains blame
+ *   called           time in libraries and in the kernel, by the line that caused it
+ *   called_claim     that of one function as a sentence
  *   annotate         samples of lines and instructions
  *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns

@@ -35,11 +35,16 @@ struct called {
     char (*names)[128];
     uint32_t n_lines, n_calls, n_names;
     double total, own; /* samples with a chain; of them in the own function that has most itself */
+    bool kernel_only;  /* time in the kernel of one function's calls: its inlined functions count as itself */
     char path[4096];   /* of the image of the first call's line */
 };
 
 /* `through`: only of chains with that function's frames; NULL: all. False: no call is found. */
 bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through);
+/* Only time in the kernel that this function caused: itself, or by a call of a library. It needs no source. Of fewer samples
+ * than `least` nothing is found. */
+bool called_kernel(struct called *c, const struct profile *profile, const char *image_id,
+                   const struct cs_image_procedure *function, double least);
 void called_close(struct called *c);
 
 /* Samples of the calls from the function of `line`, from it or from its line alone. */

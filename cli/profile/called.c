@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One walk over the tree of contexts, parents first: each node takes from its parent what it doesn't say itself. */
-#include "cli/explain/called.h"
+#include "cli/profile/called.h"
 #include "analysis/contexts/calls.h"
 #include "cli/profile/chain_line.h"
 #include "store/base/array.h"
@@ -39,7 +39,11 @@ struct state {    /* of a node */
 struct finding {
     struct called *c;
     const struct cs_chains *chains;
-    const struct cs_contexts *tree; /* the only one of them */
+    const struct cs_contexts *tree;        /* the only one of them */
+    const struct profile_row *through;     /* NULL: whatever */
+    const struct cs_image_procedure *from; /* NULL: whatever; else only what it caused in the kernel */
+    const char *from_image;
+    double least; /* samples that it must have caused */
     CS_ARRAY(struct place) places;
 };
 
@@ -69,6 +73,14 @@ static uint32_t named_number(struct called *c, const struct chain_line *named)
     struct called_line line = {.line = named->line, .begins = true};
     memcpy(line.function, named->function, sizeof line.function);
     return add_line(c, line, named->file);
+}
+
+/* Of code without source. */
+static uint32_t function_number(struct called *c, const char *name)
+{
+    struct called_line line = {.line = 0};
+    cs_image_short_name(name ? name : "", line.function, sizeof line.function);
+    return add_line(c, line, "");
 }
 
 /* As a program calls it: "malloc" of "__libc_malloc", "strlen" of "strlen@plt", "pthread_sigmask" of a version of it. */
@@ -202,6 +214,11 @@ static void add_call(struct called *c, const struct called_call *call)
     c->calls[i].in_faults += call->in_faults;
 }
 
+static bool in_image(const struct finding *f, uint32_t image, const char *id)
+{
+    return strcmp(cs_contexts_image_id(f->tree, image), id) == 0;
+}
+
 static void take_samples(struct finding *f, const uint32_t *of_node, const struct state *states,
                          uint32_t node)
 {
@@ -213,6 +230,12 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
         own->image = at->image;
         own->samples += n;
         return;
+    }
+    if (f->from && (!s->kernel || own->start != f->from->start || !in_image(f, at->image, f->from_image)))
+        return;
+    if (f->from && own->line == NONE) {
+        own->line = function_number(f->c, f->from->name);
+        own->callee = NONE; /* it was the function's own name */
     }
     if (own->line == NONE || (s->kernel && (!s->stated || s->kind == CALLED_INTERRUPT)))
         return;
@@ -227,14 +250,13 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
     add_call(f->c, &call);
 }
 
-static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kernel, struct state *states,
-                 const struct profile_row *through)
+static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kernel, struct state *states)
 {
     for (uint32_t i = 1; i < cs_contexts_count(f->tree); i++) {
         const struct cs_context *c = cs_contexts_at(f->tree, i);
         const struct place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
         struct state s = states[c->parent];
-        if (p && p->line != NONE) {
+        if (p && (p->line != NONE || (f->from && in_image(f, c->image, f->from_image)))) {
             s = (struct state){.own = i, .callee = NONE};
         } else {
             s.direct = s.direct || (is_kernel[c->image] && s.own == c->parent);
@@ -248,11 +270,10 @@ static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kern
                 s.kind = p->kind;
             }
         }
-        s.through =
-            s.through || (p && through && p->start == through->start &&
-                          strcmp(cs_contexts_image_id(f->tree, c->image), through->image->image.id) == 0);
+        s.through = s.through || (p && f->through && p->start == f->through->start &&
+                                  in_image(f, c->image, f->through->image->image.id));
         states[i] = s;
-        if (c->self && s.own && (!through || s.through))
+        if (c->self && s.own && (!f->through || s.through))
             take_samples(f, of_node, states, i);
     }
 }
@@ -288,14 +309,44 @@ static void finish(struct finding *f, const struct cs_catalog *catalog, const ui
     c->own = most_own(f);
 }
 
-static void read_tree(struct finding *f, const struct profile *profile, const struct cs_catalog *catalog,
-                      const struct profile_row *through)
+static bool is_in(const struct cs_image_procedure *p, uint64_t offset)
+{
+    unsigned k = 0;
+    while (k < p->n_parts && offset - p->parts[k].start >= p->parts[k].size)
+        k++;
+    return k < p->n_parts;
+}
+
+/* Nodes between the function's frames and samples in the kernel. NULL: too few samples for a word about them, so that no image
+ * is opened. */
+static bool *ways_to_kernel(const struct finding *f, const bool *is_kernel)
+{
+    const uint32_t n = cs_contexts_count(f->tree);
+    bool *below = calloc(n, sizeof *below), *ways = calloc(n, sizeof *ways);
+    double samples = 0;
+    for (uint32_t i = 1; below && ways && i < n; i++) {
+        const struct cs_context *c = cs_contexts_at(f->tree, i);
+        below[i] = below[c->parent] || (is_in(f->from, c->offset) && in_image(f, c->image, f->from_image));
+        ways[i] = below[i] && c->self && is_kernel[c->image];
+        samples += ways[i] ? (double)c->self : 0;
+    }
+    for (uint32_t i = n; below && ways && i-- > 1;) {
+        const uint32_t parent = cs_contexts_at(f->tree, i)->parent;
+        ways[parent] |= ways[i] && below[parent];
+    }
+    free(below);
+    if (samples >= f->least)
+        return ways;
+    free(ways);
+    return NULL;
+}
+
+static void read_tree(struct finding *f, const struct profile *profile, const struct cs_catalog *catalog)
 {
     const struct cs_contexts *tree = f->tree;
     const uint32_t n = cs_contexts_count(tree), images = cs_contexts_images(tree);
     const bool precise = profile->events[profile->main_event].precise;
-    uint32_t *of_node = calloc(n + 1, sizeof *of_node);
-    uint32_t *of_place = chain_line_places(catalog, profile->store, f->chains, precise, true, place_at, f);
+    uint32_t *of_node = calloc(n + 1, sizeof *of_node), *of_place = NULL;
     struct state *states = calloc(n + 1, sizeof *states);
     bool *is_kernel = calloc(images + 1, sizeof *is_kernel);
     for (uint32_t i = 0; is_kernel && i < images; i++) {
@@ -303,40 +354,57 @@ static void read_tree(struct finding *f, const struct profile *profile, const st
         const struct cs_store_image *image = *id ? cs_catalog_image(catalog, id) : NULL;
         is_kernel[i] = image && (image->kind == CS_IMAGE_KERNEL || image->kind == CS_IMAGE_MODULE);
     }
+    bool *ways = is_kernel && f->from ? ways_to_kernel(f, is_kernel) : NULL;
+    if (is_kernel && (ways || !f->from))
+        of_place = chain_line_places(catalog, profile->store, f->chains, ways, precise, true, place_at, f);
     if (of_node && of_place && states && is_kernel) {
         for (uint32_t i = 1; i < n; i++)
             of_node[i] = of_place[chain_line_place(&f->chains->trees[0], i, precise)];
         states[0].callee = NONE;
-        walk(f, of_node, is_kernel, states, through);
+        walk(f, of_node, is_kernel, states);
         finish(f, catalog, of_node);
     }
     free(of_node);
     free(of_place);
     free(states);
     free(is_kernel);
+    free(ways);
 }
 
-bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through)
+static bool find(struct called *c, const struct profile *profile, struct finding f)
 {
     const struct cs_calls_wanted wanted = {.event = profile->events[profile->main_event].name};
     const struct cs_catalog *catalog;
     struct cs_chains chains;
     struct cs_error ignored = {0};
-    *c = (struct called){0};
+    *c = (struct called){.kernel_only = f.from};
     if (profile->one_image || cs_store_catalog(profile->store, &catalog, &ignored) < 0 ||
         cs_chains_open(&chains, profile->store, &wanted, &ignored) < 0)
         return false;
     c->lines = calloc(LINES_MAX, sizeof *c->lines);
     c->calls = calloc(CALLS_MAX, sizeof *c->calls);
     c->names = calloc(NAMES_MAX, sizeof *c->names);
-    struct finding f = {.c = c, .chains = &chains, .tree = chains.trees[0].contexts};
+    f.c = c;
+    f.chains = &chains;
+    f.tree = chains.trees[0].contexts;
     if (c->lines && c->calls && c->names) {
         c->total = (double)cs_contexts_at(f.tree, CS_CONTEXTS_ROOT)->total;
-        read_tree(&f, profile, catalog, through);
+        read_tree(&f, profile, catalog);
     }
     cs_array_free(&f.places);
     cs_chains_close(&chains);
     return c->n_calls > 0 && c->total > 0;
+}
+
+bool called_find(struct called *c, const struct profile *profile, const struct profile_row *through)
+{
+    return find(c, profile, (struct finding){.through = through});
+}
+
+bool called_kernel(struct called *c, const struct profile *profile, const char *image_id,
+                   const struct cs_image_procedure *function, double least)
+{
+    return find(c, profile, (struct finding){.from = function, .from_image = image_id, .least = least});
 }
 
 void called_close(struct called *c)
@@ -350,8 +418,8 @@ void called_close(struct called *c)
 
 bool called_same_function(const struct called *c, uint32_t a, uint32_t b)
 {
-    return strcmp(c->lines[a].function, c->lines[b].function) == 0 &&
-           strcmp(c->lines[a].file, c->lines[b].file) == 0;
+    return c->kernel_only || (strcmp(c->lines[a].function, c->lines[b].function) == 0 &&
+                              strcmp(c->lines[a].file, c->lines[b].file) == 0);
 }
 
 double called_from_function(const struct called *c, uint32_t line)
