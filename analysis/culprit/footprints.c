@@ -110,7 +110,7 @@ double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double
         const uint64_t *row = cs_table_row(footprints, i);
         if (row[CS_FOOTPRINT_OFFSET] != offset)
             break;
-        of_set[row[CS_FOOTPRINT_LINE] % SETS] += (double)row[CS_FOOTPRINT_BURSTS];
+        of_set[row[CS_FOOTPRINT_LINE] % SETS] += 1; /* once: what is used most is no conflict by that */
         draws += (double)row[CS_FOOTPRINT_BURSTS];
         *lines += 1;
     }
@@ -119,10 +119,10 @@ double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double
     for (unsigned k = 0; k < SETS; k++)
         squares += of_set[k] * of_set[k];
     const double each = draws / bursts,
-                 uneven = (squares - draws * draws / SETS) / (draws / SETS) / (SETS - 1);
+                 uneven = (squares - *lines * *lines / SETS) / (*lines / SETS) / (SETS - 1);
     if (uneven < CS_MODEL_SETS_UNEVEN)
         return 0;
-    const double sets = uneven > 2 * each ? draws * (draws - 1) / (squares - draws)
+    const double sets = uneven > 2 * each ? *lines * (*lines - 1) / (squares - *lines)
                                           : SETS / (1 + (SETS - 1) * (uneven - 1) / (each - 1));
     return sets > CS_MODEL_SETS_FEW ? 0 : fmax(1, sets);
 }

@@ -310,11 +310,12 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
         const uint64_t any = seed >> 58;
         for (uint64_t i = 0; i < EACH; i++) {
             const uint64_t page = burst * EACH + i;
-            draw_line(t, 10, page * 64 + 5);                       /* always the same set */
-            draw_line(t, 20, page * 64 + any);                     /* another one each burst */
-            draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32); /* two of them */
-            draw_line(t, 40, page);                                /* a walk */
-            draw_line(t, 50, (burst * 7919 + i * 104729) % 50021); /* anywhere */
+            draw_line(t, 10, page * 64 + 5);                                   /* always the same set */
+            draw_line(t, 20, page * 64 + any);                                 /* another one each burst */
+            draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32);             /* two of them */
+            draw_line(t, 40, page);                                            /* a walk */
+            draw_line(t, 50, (burst * 7919 + i * 104729) % 50021);             /* anywhere */
+            draw_line(t, 55, i < 8 ? 9 : (burst * 7919 + i * 104729) % 50021); /* and one line all the time */
         }
     }
     cs_table_sort(t);
@@ -324,6 +325,7 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
     assert_true(fabs(culprit_measure_sets(t, 30, BURSTS, &lines) - 2) < 1.6);
     assert_true(culprit_measure_sets(t, 40, BURSTS, &lines) == 0);
     assert_true(culprit_measure_sets(t, 50, BURSTS, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 55, BURSTS, &lines) == 0);
     assert_true(culprit_measure_sets(t, 60, BURSTS, &lines) == 0 && lines == 0);
     assert_true(culprit_measure_sets(NULL, 10, BURSTS, &lines) == 0);
     cs_table_close(t);
