@@ -94,7 +94,11 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
         f->footprint_bytes = all.bytes;
         f->footprint_pages = all.pages;
         f->footprint_least = all.least;
-    } else if (all.bytes > 2 * f->footprint_bytes && !all.least) {
+    } else if (all.least) {
+        return;
+    } else if (all.bytes < 2 * f->footprint_bytes) { /* some few meetings are off by as much */
+        f->footprint_bytes = all.bytes;
+    } else {
         f->cold = all.once / all.draws;
         f->cold_bytes = all.bytes;
     }
