@@ -8,6 +8,7 @@
 
 #include "sampler/chains/kernel_age.bpf.h"
 #include "sampler/chains/kernel_tables.h"
+#include "sampler/chains/maps.bpf.h"
 
 #define WINDOW 512U      /* bytes of stack read at once: some eight frames */
 #define WINDOW_BELOW 64U /* of them below the return address that is looked for: registers are saved there */
@@ -47,15 +48,6 @@ struct chain_walk {
     struct cs_chain_cpu *cpu;
 };
 
-#define ARRAY(name, type_, flags_)                                                                           \
-    struct {                                                                                                 \
-        __uint(type, BPF_MAP_TYPE_ARRAY);                                                                    \
-        __uint(map_flags, flags_);                                                                           \
-        __type(key, __u32);                                                                                  \
-        __type(value, type_);                                                                                \
-        __uint(max_entries, 1);                                                                              \
-    } name SEC(".maps")
-
 /* Rules found lately, by place. */
 #define RULES 1024U /* of a CPU: 32 KB */
 struct chain_rule {
@@ -71,20 +63,8 @@ ARRAY(chain_words, __u64, BPF_F_MMAPABLE);
 ARRAY(chain_mappings, struct cs_chain_mapping, BPF_F_MMAPABLE);
 ARRAY(chain_images, struct cs_chain_image, BPF_F_MMAPABLE);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, __u32);
-    __type(value, struct cs_chain_interpreter);
-    __uint(max_entries, CS_CHAIN_INTERPRETERS);
-} chain_interpreters SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __type(key, __u32);
-    __type(value, __u64);
-    __uint(max_entries, CS_CHAIN_CODES);
-} chain_codes SEC(".maps");
+ARRAY_OF(CS_CHAIN_INTERPRETERS, chain_interpreters, struct cs_chain_interpreter, BPF_F_MMAPABLE);
+ARRAY_OF(CS_CHAIN_CODES, chain_codes, __u64, 0);
 
 struct chain_segment_map {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -100,16 +80,10 @@ struct {
     __array(values, struct chain_segment_map);
 } chain_segments SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 65536);
-} chain_wants SEC(".maps");
+RING(chain_wants, 65536);
 
 ARRAY(chain_copy, struct cs_chain_copy, 0); /* of a CPU: the one in the making */
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4096); /* set before loading */
-} chain_copies SEC(".maps");
+RING(chain_copies, 4096);                   /* set before loading */
 
 /* ---- asking ---- */
 

@@ -3,6 +3,7 @@
  * dcpi-1997 section 4.2. One CPU alone writes its part, so nothing here synchronises; budget: 10 ns above the
  * bare event (bench sampler-handler). One program for each event, so that its number is a constant. */
 #include "sampler/driver/aggregate.h"
+#include "sampler/chains/maps.bpf.h"
 #include "sampler/perf/process_bytes.h"
 
 #include <linux/bpf.h>
@@ -24,39 +25,10 @@ struct cs_aggregate_cpu cpus[CS_AGGREGATE_CPUS] = {};
 __u64 clock_period[CS_AGGREGATE_EVENTS] = {}; /* of a clock whose period was changed; else 0 */
 __u32 generation[CS_GENERATION_SLOTS] = {};
 
-/* Sizes are set before loading. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, __u32);
-    __type(value, struct cs_hot_bucket);
-    __uint(max_entries, 1);
-} table SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, __u32);
-    __type(value, struct cs_hot_entry);
-    __uint(max_entries, 1);
-} evictions SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, __u32);
-    __type(value, struct cs_aggregate_begun);
-    __uint(max_entries, 1);
-} begun SEC(".maps");
-
-/* sampler/perf/process_filter.h's */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __type(key, __u32);
-    __type(value, __u64);
-    __uint(max_entries, 1);
-} chosen SEC(".maps");
+ARRAY(table, struct cs_hot_bucket, BPF_F_MMAPABLE);
+ARRAY(evictions, struct cs_hot_entry, BPF_F_MMAPABLE);
+ARRAY(begun, struct cs_aggregate_begun, BPF_F_MMAPABLE);
+ARRAY(chosen, __u64, BPF_F_MMAPABLE); /* sampler/perf/process_filter.h's */
 
 static __always_inline int is_chosen(__u32 pid)
 {

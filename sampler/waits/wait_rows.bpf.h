@@ -52,10 +52,7 @@ struct {
     __type(value, struct cs_wait_cpu);
 } wait_cpu SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4096);
-} wait_records SEC(".maps");
+RING(wait_records, 4096);
 
 #define TASK_RUNNING 0
 #define TASK_UNINTERRUPTIBLE 2
