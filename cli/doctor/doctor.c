@@ -112,7 +112,7 @@ static int report(const struct parsed *args, const struct machine *m)
     if (output_form(out) == OUTPUT_JSON)
         pairs = output_table(out, "pairs", pair_columns, sizeof pair_columns / sizeof *pair_columns);
     for (const struct finding_rule *rule = finding_rules; rule->key; rule++) {
-        struct finding f = {.state = FINDING_GOOD};
+        struct finding f = {.state = FINDING_GOOD, .enable = ""};
         rule->judge(m, &f);
         table_text(rows, rule->key);
         table_text(rows, rule->what);

@@ -40,7 +40,6 @@ static void judge_cpu(const struct machine *m, struct finding *f)
     f->runtime = "nothing depends on the model: signals are plain stores";
     f->architect = "event names are libpfm4's for this model";
     f->production = "event names are libpfm4's for this model; the default event needs no name";
-    f->enable = "";
     if (!*m->pfm_name) {
         f->state = FINDING_LIMITED;
         f->architect = "only generic and raw events: libpfm4 has no table for this model";
@@ -63,7 +62,6 @@ static void judge_pmu(const struct machine *m, struct finding *f)
     f->runtime = "tags and software counters at full resolution; hardware rates per tag too";
     f->architect = "hardware rates (IPC, misses) at fine grain";
     f->production = "samples by hardware cycles; skid and rates as the hardware allows";
-    f->enable = "";
     if (task == 0) {
         SAY(f, "present (%s)%s", *m->pmu_devices ? m->pmu_devices : "generic cycles count",
             doctor_refused(cpu) ? ", own processes only" : "");
@@ -125,7 +123,6 @@ static void judge_counters(const struct machine *m, struct finding *f)
     f->runtime = "one hardware rate in addition to your tags takes two counters";
     f->architect = "as many rates at once; more are multiplexed, and reported with the time each ran";
     f->production = "more events than counters are multiplexed";
-    f->enable = "";
     if (general && width) {
         SAY(f, "%u general, %u fixed, %u bits wide%s", general, fixed, width,
             m->nmi_watchdog ? "; the NMI watchdog holds one" : "");
@@ -149,7 +146,6 @@ static void judge_rdpmc(const struct machine *m, struct finding *f)
     uint64_t got = m->probes[PROBE_RDPMC];
     f->runtime = f->architect = "counters are read in some 30 cycles: sub-microsecond rates";
     f->production = "not needed";
-    f->enable = "";
     if (got == 0) {
         SAY(f, "usable%s", m->rdpmc_file == 2 ? " (always, also without an event: rdpmc=2)" : "");
         return;
@@ -174,7 +170,6 @@ static void judge_anythread(const struct machine *m, struct finding *f)
     f->runtime = f->architect = "an observer on the SMT sibling can't count the target's instructions: "
                                 "observe from another core with the signal source, or use perf-read";
     f->production = "not needed";
-    f->enable = "";
     if (!intel) {
         f->state = FINDING_ABSENT;
         SAY(f, "only on Intel before Ice Lake");
@@ -203,7 +198,6 @@ static void judge_smt(const struct machine *m, struct finding *f)
     f->architect = m->smt ? "observe from the sibling for resolution, from another core for truth"
                           : "observations from another core don't disturb the target's pipeline";
     f->production = "no difference";
-    f->enable = "";
     f->state = m->smt ? FINDING_GOOD : FINDING_ABSENT;
 }
 
@@ -212,7 +206,6 @@ static void judge_topology(const struct machine *m, struct finding *f)
     f->runtime = f->architect =
         "observe chooses this pairing unless told otherwise (--target-cpu, --observer-cpu)";
     f->production = "the sampler needs no CPU of its own";
-    f->enable = "";
     if (m->n_pairs == 0) {
         f->state = FINDING_ABSENT;
         SAY(f, "one CPU: nobody can observe it");
@@ -244,7 +237,6 @@ static void judge_tsc(const struct machine *m, struct finding *f)
     f->runtime = f->architect =
         "time stamps of the two CPUs can be compared; a TSC cycle is not a core cycle";
     f->production = "not needed";
-    f->enable = "";
     if (!constant || !nonstop || strcmp(m->clocksource, "tsc") != 0) {
         f->state = x86(m) && !constant ? FINDING_ABSENT : FINDING_LIMITED;
         f->runtime = f->architect =

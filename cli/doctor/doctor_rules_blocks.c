@@ -13,7 +13,6 @@ void judge_seccomp(const struct machine *m, struct finding *f)
     bool events = !doctor_refused(m->probes[PROBE_CLOCK_TASK]) && m->probes[PROBE_CLOCK_TASK] != ENOSYS;
     bool bpf = !doctor_refused(m->probes[PROBE_BPF]) && m->probes[PROBE_BPF] != ENOSYS;
     f->runtime = f->architect = f->production = "no system call is refused by a filter";
-    f->enable = "";
     if (m->seccomp <= 0) {
         SAY(f, "%s", m->seccomp < 0 ? "unknown" : "no filter");
         return;
@@ -36,7 +35,6 @@ void judge_ptrace_scope(const struct machine *m, struct finding *f)
 {
     f->runtime = f->architect = "not needed";
     f->production = "bursts, and record -p where the kernel has no events";
-    f->enable = "";
     SAY(f, m->ptrace_scope == 0   ? "one's own processes may be traced"
            : m->ptrace_scope == 1 ? "Yama: only what one started oneself (ptrace_scope 1)"
            : m->ptrace_scope == 2 ? "Yama: with CAP_SYS_PTRACE only (ptrace_scope 2)"
@@ -53,7 +51,6 @@ void judge_ptrace_scope(const struct machine *m, struct finding *f)
 void judge_lockdown(const struct machine *m, struct finding *f)
 {
     f->runtime = f->architect = f->production = "the kernel's memory may be read by BPF programs";
-    f->enable = "";
     SAY(f, "%s", *m->lockdown ? m->lockdown : "the kernel has none");
     if (strcmp(m->lockdown, "confidentiality") != 0)
         return;
@@ -67,7 +64,6 @@ void judge_hidden(const struct machine *m, struct finding *f)
 {
     f->runtime = f->architect = "not needed";
     f->production = "processes of others are seen in /proc, and so their names";
-    f->enable = "";
     SAY(f, m->hidepid < 0    ? "unknown"
            : m->hidepid == 0 ? "all are shown"
                              : "/proc hides those of others (hidepid)");
@@ -82,7 +78,6 @@ void judge_cgroups(const struct machine *m, struct finding *f)
 {
     f->runtime = f->architect = "not needed";
     f->production = "--label container and cgroup know where a process belongs";
-    f->enable = "";
     SAY(f, "%s", m->cgroup2 ? "version 2" : "no version 2 at /sys/fs/cgroup");
     if (m->cgroup2)
         return;

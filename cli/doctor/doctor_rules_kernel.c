@@ -15,7 +15,6 @@ void judge_paranoid(const struct machine *m, struct finding *f)
     uint64_t cpu = m->probes[PROBE_CLOCK_CPU];
     f->runtime = "the observer needs no permission for its own user's processes";
     f->architect = "the same";
-    f->enable = "";
     char level[48] = "unknown";
     if (m->paranoid != INT_MIN)
         snprintf(level, sizeof level, "%d", m->paranoid);
@@ -41,7 +40,6 @@ void judge_rate(const struct machine *m, struct finding *f)
     f->runtime = "the observer is not limited by it";
     f->architect = "the same";
     f->production = "record -F above it is refused; the kernel lowers it by itself when handlers run long";
-    f->enable = "";
     if (m->max_rate <= 0) {
         f->state = FINDING_LIMITED;
         SAY(f, "unknown");
@@ -60,7 +58,6 @@ void judge_bpf(const struct machine *m, struct finding *f)
     f->runtime = "the os source (who runs on the target's CPU, in which system call) works";
     f->architect = "the same: samples of a stranger are filtered out by thread identity";
     f->production = "samples are counted inside the kernel: the cheapest driver";
-    f->enable = "";
     if (got == 0 && !m->bpf_interpreted && m->probes[PROBE_BPF_LOOP] != EOPNOTSUPP) {
         SAY(f, "usable");
         return;
@@ -93,7 +90,6 @@ void judge_bpf(const struct machine *m, struct finding *f)
 void judge_btf(const struct machine *m, struct finding *f)
 {
     f->runtime = f->architect = f->production = "the BPF programs fit themselves to this kernel's structures";
-    f->enable = "";
     SAY(f, "%s", m->btf ? "present" : "absent");
     if (!m->btf) {
         f->state = FINDING_LIMITED;
@@ -109,7 +105,6 @@ void judge_waits(const struct machine *m, struct finding *f)
     bool tells_back = sscanf(m->release, "%d.%d", &major, &minor) == 2 && major * 1000 + minor >= 6016;
     f->runtime = f->architect = "time off the CPU by reason, place and waker: record --waits";
     f->production = f->runtime;
-    f->enable = "";
     if (m->probes[PROBE_BPF] == 0 && m->btf && !m->bpf_interpreted && (m->kprobes || tells_back)) {
         SAY(f, "%s", tells_back ? "recorded by tracepoints" : "recorded by tracepoints and a probe");
         return;
@@ -132,7 +127,6 @@ void judge_regs(const struct machine *m, struct finding *f)
     uint64_t got = m->probes[PROBE_USER_REGS], trap = m->probes[PROBE_SIGTRAP];
     f->runtime = "not needed";
     f->architect = f->production = "bursts (record --bursts) and call chains by registers work";
-    f->enable = "";
     if (got == 0 && trap == 0) {
         SAY(f, "sampled user registers and synchronous traps work");
         return;
@@ -151,7 +145,6 @@ void judge_lbr(const struct machine *m, struct finding *f)
     uint64_t got = m->probes[PROBE_LBR];
     f->runtime = "not needed";
     f->architect = f->production = "branch records feed the edge profile with each sample";
-    f->enable = "";
     if (got == 0) {
         SAY(f, "usable");
         return;
@@ -167,7 +160,6 @@ void judge_precise(const struct machine *m, struct finding *f)
 {
     f->runtime = "not needed";
     f->architect = f->production = "the sampled PC is exact";
-    f->enable = "";
     if (m->probes[PROBE_PRECISE] == 0) {
         SAY(f, "PEBS or IBS usable");
         return;
@@ -183,7 +175,6 @@ void judge_breakpoints(const struct machine *m, struct finding *f)
     f->runtime = "not needed";
     f->architect = "exact counts of a chosen address (mem:ADDR:x)";
     f->production = "not needed";
-    f->enable = "";
     if (m->probes[PROBE_BREAKPOINT] == 0) {
         SAY(f, "usable without a PMU");
     } else {

@@ -9,7 +9,7 @@ enum finding_state { FINDING_GOOD, FINDING_LIMITED, FINDING_ABSENT };
 struct finding {
     enum finding_state state;
     char value[256];
-    /* What it means for each user, and what to do about it ("" = nothing to do). Constant strings. */
+    /* What it means for each user, and what to do about it ("" = nothing to do, as each rule finds `enable`). Constant strings. */
     const char *runtime, *architect, *production, *enable;
 };
 
