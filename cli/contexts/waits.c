@@ -36,10 +36,9 @@ static void put_totals(struct output *out, const struct cs_wait_groups *w)
         table_number(table, (double)t->ns * 1e-9);
         table_number(table, percent(t->ns, w->all_ns));
         /* A thread waits for a CPU after most other waits, too: those are in the time, and weren't counted. */
-        if (t->count && !(output_form(out) == OUTPUT_TEXT && strcmp(t->what, "run-queue") == 0))
-            table_count(table, t->count);
-        else
-            table_none(table);
+        table_count_if(table,
+                       t->count && !(output_form(out) == OUTPUT_TEXT && strcmp(t->what, "run-queue") == 0),
+                       t->count);
     }
 }
 

@@ -145,10 +145,7 @@ static void named(struct table *table, const struct asking *a, const json_t *row
                                             : "[no symbol]");
     else
         table_text(table, a->by_image ? cell(rows, i, 1) : cell(rows, i, 0));
-    if (a->by_procedure)
-        table_text(table, cell(rows, i, 1));
-    else
-        table_none(table);
+    table_text(table, a->by_procedure ? cell(rows, i, 1) : NULL);
 }
 
 static void name_columns(const struct asking *a, struct column columns[2])
@@ -313,10 +310,7 @@ static void named_row(struct table *table, const struct asking *a, const struct 
         table_text(table, *row->name ? cs_image_demangle(row->name, name, sizeof name) : "[no symbol]");
     else
         table_text(table, a->by_image ? row->image : row->name);
-    if (a->by_procedure)
-        table_text(table, row->image);
-    else
-        table_none(table);
+    table_text(table, a->by_procedure ? row->image : NULL);
 }
 
 static int print_diff(const struct parsed *args, const struct asking *a, const struct comparison *c)

@@ -113,8 +113,7 @@ static void period_row(struct table *table, unsigned every, const struct observe
     table_count(table, kept);
     table_number(table, intervals ? 100 * (double)kept / (double)intervals : 0);
     if (!kept) { /* a coarse sampler never had two samples of it together */
-        for (unsigned i = 0; i < 2 + sizeof shares / sizeof shares[0]; i++)
-            table_none(table);
+        table_none(table, 2 + sizeof shares / sizeof shares[0]);
         return;
     }
     struct cs_dte_moments m = cs_sink_rate(s, row, c);

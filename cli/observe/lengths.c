@@ -5,6 +5,7 @@
 #include "observer/log/lengths.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
@@ -32,26 +33,15 @@ static void put_row(struct table *table, const struct cs_observe_lengths *l,
 {
     const double us = 1e6 / l->cycles_per_second;
     table_text(table, name);
-    if (all)
-        table_none(table);
-    else
-        table_count(table, row->value);
+    table_count_if(table, !all, row->value);
     table_count(table, row->whole);
     for (unsigned q = 0; q < sizeof quantiles / sizeof quantiles[0]; q++)
         table_number(table, us * cs_observe_length_quantile(row, quantiles[q]));
-    if (row->whole)
-        table_number(table, us * (double)row->longest);
-    else
-        table_none(table);
-    if (l->head.follow && row->whole_cycles > 0)
-        table_number(table, 100 * row->away_cycles / row->whole_cycles);
-    else
-        table_none(table);
+    table_number(table, row->whole ? us * (double)row->longest : (double)NAN);
+    table_number(table, l->head.follow && row->whole_cycles > 0 ? 100 * row->away_cycles / row->whole_cycles
+                                                                : (double)NAN);
     table_count(table, row->cut);
-    if (row->cut)
-        table_number(table, us * (double)row->longest_cut);
-    else
-        table_none(table);
+    table_number(table, row->cut ? us * (double)row->longest_cut : (double)NAN);
 }
 
 static void say_how_good(struct output *out, const struct cs_observe_lengths *l)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,17 +56,10 @@ static void put_section(struct table *table, const struct section *s)
         table_number(table, cs_dte_cycle_quantile(s->bins, 0.5));
         table_number(table, cs_dte_cycle_quantile(s->bins, 0.99));
     } else {
-        for (int i = 0; i < 4; i++)
-            table_none(table);
+        table_none(table, 4);
     }
-    if (s->told)
-        table_count(table, s->switched);
-    else
-        table_none(table);
-    if (s->switched)
-        table_number(table, (double)s->switched_cycles / (double)s->switched);
-    else
-        table_none(table);
+    table_count_if(table, s->told, s->switched);
+    table_number(table, s->switched ? (double)s->switched_cycles / (double)s->switched : (double)NAN);
     table_count(table, s->pair_cycles);
     table_json(table, bins);
 }

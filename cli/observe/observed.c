@@ -130,8 +130,7 @@ static void rate_cells(struct table *table, const struct observed *o, const stru
     for (unsigned c = 0; c < cs_sink_series(o->sink); c++) {
         struct cs_dte_moments m = cs_sink_rate(o->sink, row, c);
         if (row->kept == 0 || !(m.weight > 0)) {
-            table_none(table);
-            table_none(table);
+            table_none(table, 2);
             continue;
         }
         table_number(table, cs_sink_mean(o->sink, row, c) * series_scale(o, c));
@@ -263,10 +262,10 @@ void observed_tags(struct output *out, const struct observed *o, unsigned tag, u
         table_count(table, rows[r]->tag);
         table_count(table, rows[r]->samples);
         table_count(table, rows[r]->half_cycles / 2);
-        if (is_away)
-            table_none(table); /* shares are of the time that the target ran */
-        else
-            table_number(table, total > 0 ? 100 * (double)rows[r]->half_cycles / total : 0);
+        /* Shares are of the time that the target ran. */
+        table_number(table, is_away     ? (double)NAN
+                            : total > 0 ? 100 * (double)rows[r]->half_cycles / total
+                                        : 0);
         table_count(table, rows[r]->visits);
         table_count(table, rows[r]->kept);
         table_text(table, is_away ? "" : rates_words[mixed.usable]);

@@ -174,10 +174,8 @@ static void print_series(struct output *out, const struct overlay *o)
         table_number(table, quantile(o, s, 0.01));
         table_number(table, quantile(o, s, 0.5));
         table_number(table, quantile(o, s, 0.99));
-        if (i == 0)
-            table_none(table);
-        else
-            table_number(table, 100 * cs_dte_ks_distance(o->series[0].bins, s->bins, o->n_bins));
+        table_number(table,
+                     i == 0 ? (double)NAN : 100 * cs_dte_ks_distance(o->series[0].bins, s->bins, o->n_bins));
     }
 }
 

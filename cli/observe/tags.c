@@ -5,6 +5,7 @@
 #include "cli/observe/series.h"
 #include "store/base/order.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,9 @@ static void coarser_rows(struct table *table, unsigned every, const struct obser
             table_number(table, total > 0 ? 100 * (double)row->half_cycles / total : 0);
             table_count(table, row->visits);
             int series = series_find(o, NULL);
-            if (series >= 0 && row->kept)
-                table_number(table, series_scale(o, (unsigned)series) *
-                                        cs_sink_mean(o->sink, row, (unsigned)series));
-            else
-                table_none(table);
+            table_number(table, series >= 0 && row->kept ? series_scale(o, (unsigned)series) *
+                                                               cs_sink_mean(o->sink, row, (unsigned)series)
+                                                         : (double)NAN);
         }
 }
 

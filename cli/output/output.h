@@ -117,8 +117,9 @@ void table_text(struct table *table, const char *text); /* copied; NULL = empty 
 void table_names(struct table *table, const char *name, const char *brief);
 void table_textf(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_count(struct table *table, uint64_t count); /* also for COLUMN_HEX */
-void table_number(struct table *table, double number); /* also for COLUMN_SHARE */
-void table_none(struct table *table);                  /* an empty cell of any kind, null in JSON */
+void table_count_if(struct table *table, bool known, uint64_t count);
+void table_number(struct table *table, double number); /* also for COLUMN_SHARE; NAN: an empty cell */
+void table_none(struct table *table, size_t cells);    /* empty cells of any kind, null in JSON */
 void table_json(struct table *table, json_t *value);   /* takes the reference */
 /* Text shows only the first `most` rows (0 = all), then how many there are and `hint`, a text of ours. JSON and
  * CSV have all. */

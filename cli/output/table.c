@@ -54,9 +54,10 @@ static struct cell *add(struct table *s)
     return c;
 }
 
-void table_none(struct table *s)
+void table_none(struct table *s, size_t cells)
 {
-    add(s);
+    while (cells--)
+        add(s);
 }
 void table_text(struct table *s, const char *text)
 {
@@ -87,6 +88,13 @@ void table_count(struct table *s, uint64_t count)
     struct cell *c = add(s);
     c->count = count;
     c->is = COUNT;
+}
+void table_count_if(struct table *s, bool known, uint64_t count)
+{
+    if (known)
+        table_count(s, count);
+    else
+        table_none(s, 1);
 }
 void table_number(struct table *s, double number)
 {

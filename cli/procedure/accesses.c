@@ -82,8 +82,7 @@ static void print(struct output *out, struct accesses_of *rows, size_t n, struct
             table_number(table, (double)rows[i].cycles / (double)rows[i].timed);
             table_count(table, rows[i].most);
         } else {
-            table_none(table);
-            table_none(table);
+            table_none(table, 2);
         }
         table_number(table, 100 * (double)rows[i].tlb_misses / (double)rows[i].samples);
         table_text(table, offset);

@@ -78,16 +78,12 @@ static void print_methods(struct output *out)
         for (int w = 0; w < 3; w++)
             table_number(table, share(s->insns.within[w], s->insns.weight));
         for (int w = 0; w < 3; w++)
-            if (s->redraw)
-                table_none(table);
-            else
-                table_number(table, share(s->program_insns.within[w], s->program_insns.weight));
+            table_number(table, s->redraw ? (double)NAN
+                                          : share(s->program_insns.within[w], s->program_insns.weight));
         for (int w = 0; w < 3; w++)
             table_number(table, share(s->edges.within[w], s->edges.weight));
-        if (s->redraw)
-            table_none(table);
-        else
-            table_number(table, share(s->program_edges.within[1], s->program_edges.weight));
+        table_number(table,
+                     s->redraw ? (double)NAN : share(s->program_edges.within[1], s->program_edges.weight));
         table_text(table, s->what);
     }
 }

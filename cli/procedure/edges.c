@@ -116,15 +116,10 @@ static int print_edges(const struct parsed *args, struct analysed_image *ev, con
                      f->from_samples || f->edge[e] <= 0 ? (double)NAN : 100 * (double)f->edge_error[e]);
         table_text(table, cs_confidence_name(f->edge_confidence[e]));
         table_count(table, (uint64_t)seen(ev->found.edges, cfg, edge));
-        if (inside)
-            table_count(table, cfg->blocks[edge->from].last);
-        else
-            table_none(table);
+        table_count_if(table, inside, inside ? cfg->blocks[edge->from].last : 0);
         table_text(table, inside ? place_of(ev->code, cfg->blocks[edge->from].last).text : "");
-        if (edge->to < cfg->n_blocks || edge->target)
-            table_count(table, edge->to < cfg->n_blocks ? cfg->blocks[edge->to].start : edge->target);
-        else
-            table_none(table);
+        table_count_if(table, edge->to < cfg->n_blocks || edge->target,
+                       edge->to < cfg->n_blocks ? cfg->blocks[edge->to].start : edge->target);
         table_text(table,
                    edge->to < cfg->n_blocks ? place_of(ev->code, cfg->blocks[edge->to].start).text : "");
         table_text(table, kinds[edge->kind]);

@@ -65,8 +65,7 @@ static void counts(struct table *table, const struct annotation *a, const uint64
 {
     uint64_t n = of_event(samples, event);
     if (!n && !code) {
-        table_none(table);
-        table_none(table);
+        table_none(table, 2);
         return;
     }
     table_count(table, n);
@@ -80,8 +79,7 @@ static void times(struct table *table, const struct listing *l, const struct exe
         table_number(table, e->times);
         table_text(table, cs_confidence_name(e->sureness));
     } else {
-        table_none(table);
-        table_none(table);
+        table_none(table, 2);
     }
 }
 
@@ -102,8 +100,7 @@ static void choose_columns(const struct listing *l, const struct column *from, s
 static void total_cells(struct table *table, const struct annotation *a, const struct annotated_line *at)
 {
     if (!at || !at->total || !a->in_all) {
-        table_none(table);
-        table_none(table);
+        table_none(table, 2);
         return;
     }
     table_count(table, at->total);
@@ -143,8 +140,7 @@ static void list_lines(struct output *out, const struct listing *l, bool all)
             continue;
         }
         if (skipped && output_form(out) == OUTPUT_TEXT) {
-            for (int k = 0; k < LINE_COLUMNS - 1; k++)
-                table_none(table);
+            table_none(table, LINE_COLUMNS - 1);
             table_text(table, "...");
         }
         skipped = false;
@@ -164,18 +160,14 @@ static void list_instructions(struct output *out, const struct listing *l, bool 
         if (!close)
             continue;
         if (last_shown != SIZE_MAX && last_shown + 1 != i && output_form(out) == OUTPUT_TEXT) {
-            for (int k = 0; k < INSN_COLUMNS - 1; k++)
-                table_none(table);
+            table_none(table, INSN_COLUMNS - 1);
             table_text(table, "...");
         }
         last_shown = i;
         counts(table, a, a->insn[i].samples, l->profile.main_event, true);
         times(table, l, &l->e.insn[i]);
         table_count(table, a->insn[i].offset);
-        if (a->insn[i].line)
-            table_count(table, a->insn[i].line);
-        else
-            table_none(table);
+        table_count_if(table, a->insn[i].line, a->insn[i].line);
         table_text(table, a->insn[i].text);
     }
 }

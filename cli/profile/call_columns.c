@@ -48,8 +48,7 @@ void call_cells(struct table *table, const struct cs_call_counts *counts, const 
 {
     bool absolute = counts->executions > 0;
     if (!count || !(count->calls > 0)) {
-        for (unsigned i = 0; i < CALL_COLUMNS; i++)
-            table_none(table);
+        table_none(table, CALL_COLUMNS);
         return;
     }
     double calls = count->calls * (absolute ? counts->executions : 1);
@@ -57,8 +56,7 @@ void call_cells(struct table *table, const struct cs_call_counts *counts, const 
     table_number(table, 100 * count->error);
     table_text(table, cs_confidence_name(cs_confidence_of(count->error)));
     if (!absolute || !samples || !(period > 0)) {
-        table_none(table);
-        table_none(table);
+        table_none(table, 2);
         return;
     }
     char text[80];

@@ -85,10 +85,7 @@ static void put(struct output *out, struct table *table, const struct series *s,
     if (heights)
         curve_draw(curve, heights, n, CURVE_COLUMNS);
     free(heights);
-    if (s->below > 0)
-        table_number(table, scale * s->above / s->below);
-    else
-        table_none(table);
+    table_number(table, s->below > 0 ? scale * s->above / s->below : (double)NAN);
     table_count(table, (uint64_t)s->above);
     table_count(table, (uint64_t)s->below);
     table_text(table, curve);

@@ -9,6 +9,7 @@
 #include "cli/profile/interval_matrix.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,10 +166,7 @@ static void put_phases(struct output *out, const struct interval_matrix *m, cons
         table_number(table, (double)(phases[i].n * m->length_ms) / 1000);
         table_count(table, phases[i].samples);
         for (unsigned e = 0; e < m->n_events; e++)
-            if (m->mean_period[e] > 0)
-                table_number(table, rate_of(m, &phases[i], e));
-            else
-                table_none(table);
+            table_number(table, m->mean_period[e] > 0 ? rate_of(m, &phases[i], e) : (double)NAN);
         table_text(table, mostly);
     }
     table_limit(table, 40, "--json has all");

@@ -155,8 +155,7 @@ static void total_cells(struct table *table, const struct cs_calls *calls, const
         table_count(table, total);
         table_number(table, 100.0 * fmin(1, (double)total / (double)calls->total));
     } else {
-        table_none(table);
-        table_none(table);
+        table_none(table, 2);
     }
 }
 

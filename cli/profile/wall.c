@@ -20,10 +20,7 @@ static double percent(uint64_t part, uint64_t whole)
 /* A number, or nothing where there is none: zeros would hide the few that matter. */
 static void put_seconds(struct table *table, uint64_t ns)
 {
-    if (ns)
-        table_number(table, seconds(ns));
-    else
-        table_none(table);
+    table_number(table, ns ? seconds(ns) : (double)NAN);
 }
 
 static void put(struct output *out, const struct cs_wall *wall, size_t top)

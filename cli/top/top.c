@@ -136,10 +136,7 @@ static int print_round(struct top *t, enum live_by by)
         table_number(table, by == LIVE_PROCEDURES && rows.in_any_image
                                 ? 100.0 * (double)r->total / (double)rows.in_any_image
                                 : (double)NAN);
-        if (by == LIVE_PROCESSES)
-            table_count(table, (uint64_t)r->pid);
-        else
-            table_none(table);
+        table_count_if(table, by == LIVE_PROCESSES, (uint64_t)r->pid);
         table_text(table, r->name);
         table_text(table, r->image);
     }

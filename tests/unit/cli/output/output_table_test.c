@@ -22,7 +22,7 @@ static struct table *filled(void)
     table_text(s, "main");
     table_count(s, 7);
     table_number(s, (double)NAN);
-    table_none(s);
+    table_none(s, 1);
     table_text(s, "a,\"b\"");
     return s;
 }
