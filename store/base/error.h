@@ -21,6 +21,7 @@
  *   hash_seed     what nobody knows of our tables
  *   foreign       calls that a stranger may leave unanswered, made by a helper
  *   foreign_worker  what that helper does
+ *   raw_calls     system calls without libc
  *   unused_user   users that no process has
  *   kept_lines    a row of source lines, as it lies in a file
  *   cache         what can be worked out again, by a key
