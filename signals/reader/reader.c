@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +81,6 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX])
         return fail(r, why, "could not open the segment", ENOMEM);
     r->pid = pid;
     r->file = -1;
-    r->process = (int)syscall(SYS_pidfd_open, pid, 0); /* before looking: the PID can't be reused unseen */
     uint32_t pid_inside;
     int rc = cs_locate(pid, &pid_inside, &r->nested, why);
     if (rc < 0) {
@@ -94,8 +92,6 @@ int cs_reader_open_pid(pid_t pid, struct cs_reader **out, char why[CS_WHY_MAX])
     if (fstat(fd, &st) != 0 || st.st_size <= 0 || (uint64_t)st.st_size > SEGMENT_BYTES_MAX)
         return fail(r, why, "the segment of signals has an impossible size", EBADMSG);
     r->size = (size_t)st.st_size;
-    r->device = st.st_dev;
-    r->inode = st.st_ino;
     const void *p = mmap(NULL, r->size, PROT_READ, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED)
         return fail(r, why, "could not map the segment of signals", errno);
@@ -137,7 +133,7 @@ int cs_reader_open_file(const char *path, struct cs_reader **out, char why[CS_WH
     struct cs_reader *r = calloc(1, sizeof *r);
     if (!r)
         return fail(r, why, path, ENOMEM);
-    r->process = r->file = -1;
+    r->file = -1;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fail(r, why, path, errno);
@@ -162,8 +158,6 @@ void cs_reader_close(struct cs_reader *reader)
         munmap((void *)reader->base, reader->size);
     else
         free((void *)reader->base);
-    if (reader->process >= 0)
-        close(reader->process);
     if (reader->file >= 0)
         close(reader->file);
     free(reader->index);
@@ -184,15 +178,6 @@ void cs_reader_announce(struct cs_reader *reader)
 pid_t cs_reader_pid(const struct cs_reader *reader)
 {
     return reader->pid;
-}
-bool cs_reader_alive(const struct cs_reader *reader)
-{
-    if (reader->process >= 0) {
-        struct pollfd p = {.fd = reader->process, .events = POLLIN};
-        if (poll(&p, 1, 0) != 0)
-            return false;
-    }
-    return reader->pid != 0 && cs_located_still(reader->pid, reader->device, reader->inode);
 }
 
 /* ---- signals ---- */

@@ -51,8 +51,6 @@ void cs_reader_announce(struct cs_reader *reader);
 
 /* The target's PID as the caller sees it, 0 for a file. */
 pid_t cs_reader_pid(const struct cs_reader *reader);
-/* False once the process has ended or replaced its segment (exec); what was mapped stays readable. */
-bool cs_reader_alive(const struct cs_reader *reader);
 
 /* ---- signals ---- */
 

@@ -223,24 +223,3 @@ int cs_locate_quickly(pid_t pid)
     const int rc = describe(pid, &wanted, &nested, why);
     return rc < 0 ? rc : search(pid, "fd", QUICK_LINKS, &wanted, &foreign, &other);
 }
-
-static bool directory_has(pid_t pid, const char *directory, unsigned long long device,
-                          unsigned long long inode)
-{
-    char path[64];
-    struct stat st;
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
-    DIR *dir = opendir(path);
-    bool found = false;
-    for (const struct dirent *e; dir && !found && (e = readdir(dir)) != NULL;)
-        found = fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && st.st_dev == device && st.st_ino == inode;
-    if (dir)
-        closedir(dir);
-    return found;
-}
-
-bool cs_located_still(pid_t pid, unsigned long long device, unsigned long long inode)
-{
-    return directory_has(pid, "fd", device, inode) ||
-           (maps_one(pid) && directory_has(pid, "map_files", device, inode));
-}

@@ -22,10 +22,7 @@ struct cs_reader {
     size_t size;
     bool mapped; /* else allocated */
     pid_t pid;
-    bool nested;               /* target's PIDs differ from ours */
-    unsigned long long device; /* of the memfd, to know whether it is still the process's segment */
-    unsigned long long inode;
-    int process; /* pidfd, -1 for a file */
+    bool nested; /* target's PIDs differ from ours */
     int file;    /* the segment's, -1 for a copy */
     struct cs_geometry at;
 
@@ -48,8 +45,6 @@ struct cs_reader {
 int cs_locate(pid_t pid, uint32_t *pid_inside, bool *nested, char why[CS_WHY_MAX]);
 /* The same for whoever asks often and of many: only the first descriptors are looked at. A descriptor or -errno. */
 int cs_locate_quickly(pid_t pid);
-/* Whether the process still has that segment open or mapped. */
-bool cs_located_still(pid_t pid, unsigned long long device, unsigned long long inode);
 
 int cs_geometry_check(const struct cs_segment_header *header, uint64_t size, struct cs_geometry *out,
                       char why[CS_WHY_MAX]);
