@@ -8,7 +8,7 @@ signals.cflags := -fPIC -fno-plt
 # OpenTelemetry asks for TLS descriptors; where the compiler can't, readers take the other dialect too.
 $(BUILD)/signals/otel.o: ALL_CFLAGS += $(shell $(CC) -mtls-dialect=gnu2 -E -x c /dev/null >/dev/null 2>&1 && echo -mtls-dialect=gnu2)
 
-SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled profile otel)
+SIGNALS_BOTH    := $(patsubst %,$(BUILD)/signals/%.o,lines segment_map lock names compiled profile otel thread_attached)
 SIGNALS_RUNTIME := $(SIGNALS_BOTH) $(BUILD)/signals/threads.o
 SIGNALS_STATIC  := $(BUILD)/libcyclescope-static.a
 SIGNALS_A  := $(BUILD)/libcyclescope.a

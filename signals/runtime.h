@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside of the runtime that targets link: who makes the segment, who owns lines, who registers names. Not
- * installed. Nothing here may allocate from the heap but threads.c, print, or fail the program.
+ * installed. Nothing here may allocate from the heap but thread_attached.c and threads.c, print, or fail the program.
  *
  * State of a copy of the library. `cs_segment` points to a mapping of the layout in segment.h: shared with
  * readers when it could be published, else private memory. NULL only before cs_open and when there is no
@@ -14,6 +14,7 @@
 #include "signals/cyclescope.h"
 #include "signals/segment.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -67,6 +68,11 @@ CS_HIDDEN uint32_t cs_segment_tid(void);
 
 /* threads.c; named by lines.c so that a static link always takes it along. */
 extern CS_HIDDEN const int cs_threads_wrapped;
+
+/* thread_attached.c: pthread_create by `next`, of a thread that attaches itself first. */
+typedef int cs_create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+CS_HIDDEN int cs_create_attached(cs_create_function *next, pthread_t *thread,
+                                 const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
 
 static inline struct cs_segment_signal *cs_segment_signals(struct cs_segment_header *h)
 {

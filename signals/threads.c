@@ -11,18 +11,16 @@
 #include <stdlib.h>
 #include <threads.h>
 
-typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int thrd_create_function(thrd_t *, thrd_start_t, void *);
 
 const int cs_threads_wrapped = 1;
 
 struct start {
-    void *(*run)(void *);
-    int (*run_thrd)(void *);
+    thrd_start_t run;
     void *argument;
 };
 
-static void *begin(void *p)
+static int begin(void *p)
 {
     const struct start s = *(struct start *)p;
     free(p);
@@ -30,33 +28,12 @@ static void *begin(void *p)
     return s.run(s.argument);
 }
 
-static int begin_thrd(void *p)
-{
-    const struct start s = *(struct start *)p;
-    free(p);
-    cs_attach();
-    return s.run_thrd(s.argument);
-}
-
-static int create(create_function *next, pthread_t *thread, const pthread_attr_t *attributes,
-                  void *(*run)(void *), void *argument)
-{
-    struct start *s = malloc(sizeof *s);
-    if (!s)
-        return next(thread, attributes, run, argument); /* without a line rather than not at all */
-    *s = (struct start){.run = run, .argument = argument};
-    const int rc = next(thread, attributes, begin, s);
-    if (rc != 0)
-        free(s);
-    return rc;
-}
-
 CS_API int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
                           void *(*run)(void *), void *restrict argument)
 {
-    create_function *next;
+    cs_create_function *next;
     *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
-    return next ? create(next, thread, attributes, run, argument) : EAGAIN;
+    return next ? cs_create_attached(next, thread, attributes, run, argument) : EAGAIN;
 }
 
 CS_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
@@ -66,8 +43,8 @@ CS_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     struct start *s = next ? malloc(sizeof *s) : NULL;
     if (!s)
         return next ? next(thread, run, argument) : thrd_nomem;
-    *s = (struct start){.run_thrd = run, .argument = argument};
-    const int rc = next(thread, begin_thrd, s);
+    *s = (struct start){run, argument};
+    const int rc = next(thread, begin, s);
     if (rc != thrd_success)
         free(s);
     return rc;
