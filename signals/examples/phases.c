@@ -10,7 +10,7 @@
  * sequence. FILE is text: "tsc_per_us X", then a line for each change "thread tid tsc phase work". At `tsc`
  * that thread had done `work` iterations and entered `phase`. The last one of a thread enters "none". */
 #include "signals/cyclescope.h"
-#include "signals/examples/clock.h"
+#include "signals/cyclescope_measure.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void enter(struct worker *w, enum phase phase)
     if (w->log && w->n_log < CHANGES_MAX) {
         w->log[w->n_log].work = cs_get(work_signal);
         w->log[w->n_log].phase = phase;
-        w->log[w->n_log++].tsc = tsc();
+        w->log[w->n_log++].tsc = cs_clock_end();
     }
     cs_set(phase_signal, phase);
     cs_add(changes_signal, 1);
@@ -101,13 +101,13 @@ static void *work(void *argument)
             random ^= random << 17;
             const double span = span_us * (0.5 + (double)(random >> 11) * 0x1p-53);
             enter(w, phase);
-            const uint64_t until = tsc() + (uint64_t)(span * tsc_per_us);
+            const uint64_t until = cs_clock_end() + (uint64_t)(span * tsc_per_us);
             do {
                 for (unsigned i = 0; i < 4; i++) {
                     w->result = iterate(w, phase, w->result);
                     cs_add(work_signal, 1);
                 }
-            } while (tsc() < until);
+            } while (cs_clock_end() < until);
             phase = phase + 1 < N_PHASES ? phase + 1 : HASH;
         }
     enter(w, NONE);
@@ -116,9 +116,9 @@ static void *work(void *argument)
 
 static double measure_tsc_per_us(void)
 {
-    const uint64_t t0 = tsc(), n0 = monotonic_ns();
+    const uint64_t t0 = cs_clock_end(), n0 = monotonic_ns();
     usleep(20000);
-    return (double)(tsc() - t0) * 1000 / (double)(monotonic_ns() - n0);
+    return (double)(cs_clock_end() - t0) * 1000 / (double)(monotonic_ns() - n0);
 }
 
 static int write_truth(const char *path, const struct worker *workers, unsigned n)
