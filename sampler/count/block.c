@@ -19,6 +19,15 @@ static void byte(struct emitter *e, unsigned value)
     e->out->code[e->out->n_code++] = (uint8_t)value;
 }
 
+static void put_bytes(struct emitter *e, const unsigned *values, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        byte(e, values[i]);
+}
+/* An instruction, or its beginning. */
+#define put(e, ...)                                                                                          \
+    put_bytes(e, (const unsigned[]){__VA_ARGS__}, sizeof(const unsigned[]){__VA_ARGS__} / sizeof(unsigned))
+
 static void word32(struct emitter *e, uint32_t value)
 {
     memcpy(e->out->code + e->out->n_code, &value, sizeof value);
@@ -36,11 +45,7 @@ static void relative(struct emitter *e, uint64_t place, unsigned more)
 /* mov gs:[slot], reg (0x89) or mov reg, gs:[slot] (0x8b) */
 static void slot(struct emitter *e, unsigned opcode, unsigned reg, unsigned at)
 {
-    byte(e, 0x65);
-    byte(e, 0x48);
-    byte(e, opcode);
-    byte(e, 0x04 | reg << 3);
-    byte(e, 0x25);
+    put(e, 0x65, 0x48, opcode, 0x04 | reg << 3, 0x25);
     word32(e, at);
 }
 
@@ -48,19 +53,14 @@ static void write_counter(struct emitter *e, uint32_t counter, bool flags_dead)
 {
     const unsigned at = CS_COUNT_COUNTERS + 8 * counter;
     if (flags_dead) {
-        static const uint8_t add[] = {0x65, 0x48, 0x83, 0x04, 0x25};
-        for (unsigned i = 0; i < sizeof add; i++)
-            byte(e, add[i]);
+        put(e, 0x65, 0x48, 0x83, 0x04, 0x25); /* add qword gs:[at], 1 */
         word32(e, at);
         byte(e, 1);
         return;
     }
     slot(e, 0x89, RAX, CS_COUNT_RAX);
     slot(e, 0x8b, RAX, at);
-    byte(e, 0x48); /* lea rax, [rax + 1] */
-    byte(e, 0x8d);
-    byte(e, 0x40);
-    byte(e, 1);
+    put(e, 0x48, 0x8d, 0x40, 1); /* lea rax, [rax + 1] */
     slot(e, 0x89, RAX, at);
     slot(e, 0x8b, RAX, CS_COUNT_RAX);
 }
@@ -110,13 +110,11 @@ static void write_traps(struct emitter *e)
     for (unsigned i = 0; i < e->out->n_exits; i++) {
         struct cs_count_exit *x = &e->out->exit[i];
         x->trap = e->out->n_code;
-        byte(e, 0xcc);
-        byte(e, 0x90);
+        put(e, 0xcc, 0x90);
         while ((e->out->n_code + 6) % 8)
             byte(e, 0x90);
         x->far = e->out->n_code;
-        byte(e, 0xff); /* jmp [rip + 0] */
-        byte(e, 0x25);
+        put(e, 0xff, 0x25); /* jmp [rip + 0] */
         word32(e, 0);
         word32(e, 0);
         word32(e, 0);
@@ -129,10 +127,7 @@ static void push_return(struct emitter *e, uint64_t pc)
 {
     byte(e, 0x68); /* push imm32, sign-extended */
     word32(e, (uint32_t)pc);
-    byte(e, 0xc7); /* mov dword [rsp + 4], imm32 */
-    byte(e, 0x44);
-    byte(e, 0x24);
-    byte(e, 4);
+    put(e, 0xc7, 0x44, 0x24, 4); /* mov dword [rsp + 4], imm32 */
     word32(e, (uint32_t)(pc >> 32));
 }
 
@@ -147,15 +142,11 @@ static void load_target(struct emitter *e, const struct cs_count_decoded *d)
     const ZydisDecodedOperand *o = &d->operand[0];
     if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
         const unsigned reg = number_of(o->reg.value);
-        byte(e, 0x48 | reg >> 3 << 2);
-        byte(e, 0x89);
-        byte(e, 0xc0 | (reg & 7) << 3);
+        put(e, 0x48 | reg >> 3 << 2, 0x89, 0xc0 | (reg & 7) << 3);
         return;
     }
     if (o->mem.base == ZYDIS_REGISTER_RIP) {
-        byte(e, 0x48);
-        byte(e, 0x8b);
-        byte(e, 0x05);
+        put(e, 0x48, 0x8b, 0x05);
         relative(e, d->pc + d->insn.length + (uint64_t)d->insn.raw.disp.value, 0);
         return;
     }
@@ -166,10 +157,8 @@ static void load_target(struct emitter *e, const struct cs_count_decoded *d)
         byte(e, 0x64);
     if (d->insn.address_width == 32)
         byte(e, 0x67);
-    byte(e, 0x48 | (index ? x >> 3 << 1 : 0) | (base ? b >> 3 : 0));
-    byte(e, 0x8b);
-    byte(e, base ? 0x84 : 0x04); /* with disp32 */
-    byte(e, scale << 6 | (index ? x & 7 : 4) << 3 | (base ? b & 7 : 5));
+    put(e, 0x48 | (index ? x >> 3 << 1 : 0) | (base ? b >> 3 : 0), 0x8b);
+    put(e, base ? 0x84 : 0x04, scale << 6 | (index ? x & 7 : 4) << 3 | (base ? b & 7 : 5)); /* with disp32 */
     word32(e, (uint32_t)(o->mem.disp.has_displacement ? o->mem.disp.value : 0));
 }
 
@@ -227,9 +216,8 @@ static void write_end(struct emitter *e, const struct cs_count_decoded *d, uint6
                                   ? (unsigned)d->operand[0].imm.value.u & 0xffff
                                   : 0;
         save_three(e);
-        static const uint8_t load[] = {0x48, 0x8b, 0x04, 0x24, 0x48, 0x8d, 0xa4, 0x24};
-        for (unsigned i = 0; i < sizeof load; i++) /* mov rax, [rsp]; lea rsp, [rsp + disp32] */
-            byte(e, load[i]);
+        put(e, 0x48, 0x8b, 0x04, 0x24); /* mov rax, [rsp] */
+        put(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp + disp32] */
         word32(e, 8 + more);
         look_up(e, lookup);
         break;
@@ -319,25 +307,17 @@ unsigned cs_count_lookup(uint8_t code[256], unsigned *trap, unsigned *syscall)
     slot(&e, 0x8b, RCX, CS_COUNT_RCX);
     slot(&e, 0x8b, RDX, CS_COUNT_RDX);
     *trap = whole.n_code;
-    byte(&e, 0xcc);
-    byte(&e, 0x90);
+    put(&e, 0xcc, 0x90);
     *syscall = whole.n_code;
-    byte(&e, 0x0f);
-    byte(&e, 0x05);
-    byte(&e, 0xcc);
-    byte(&e, 0x90);
+    put(&e, 0x0f, 0x05); /* syscall */
+    put(&e, 0xcc, 0x90);
     const unsigned hit = whole.n_code;
-    byte(&e, 0x48); /* mov rcx, [rdx + 8] */
-    byte(&e, 0x8b);
-    byte(&e, 0x4a);
-    byte(&e, 8);
+    put(&e, 0x48, 0x8b, 0x4a, 8); /* mov rcx, [rdx + 8] */
     slot(&e, 0x89, RCX, CS_COUNT_CODE);
     slot(&e, 0x8b, RAX, CS_COUNT_RAX);
     slot(&e, 0x8b, RCX, CS_COUNT_RCX);
     slot(&e, 0x8b, RDX, CS_COUNT_RDX);
-    static const uint8_t jump[] = {0x65, 0xff, 0x24, 0x25, CS_COUNT_CODE, 0, 0, 0};
-    for (unsigned i = 0; i < sizeof jump; i++)
-        byte(&e, jump[i]);
+    put(&e, 0x65, 0xff, 0x24, 0x25, CS_COUNT_CODE, 0, 0, 0); /* jmp gs:[CS_COUNT_CODE] */
     whole.code[loop + 4] = (uint8_t)(miss - (loop + 5));
     whole.code[loop + 10] = (uint8_t)(hit - (loop + 11));
     whole.code[miss - 1] = (uint8_t)(loop - miss);

@@ -64,10 +64,7 @@ void write_push_return(uint64_t addr)
 {
     byte(0x68); /* push imm32, sign-extended */
     word32((uint32_t)addr);
-    byte(0xc7); /* mov dword [rsp + 4], imm32 */
-    byte(0x44);
-    byte(0x24);
-    byte(4);
+    put(0xc7, 0x44, 0x24, 4); /* mov dword [rsp + 4], imm32 */
     word32((uint32_t)(addr >> 32));
 }
 
@@ -79,11 +76,9 @@ void write_target(const struct decoded *d)
     if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
         unsigned reg = general(o->reg.value);
         rex_w(reg, RAX); /* mov rax, reg */
-        byte(0x89);
-        byte(0xc0 | (reg & 7) << 3);
+        put(0x89, 0xc0 | (reg & 7) << 3);
     } else if (o->mem.base == ZYDIS_REGISTER_RIP) {
-        byte(0x48); /* mov rax, [imm64] */
-        byte(0xa1);
+        put(0x48, 0xa1); /* mov rax, [imm64] */
         word64(d->addr + d->insn.length + (uint64_t)d->insn.raw.disp.value);
     } else {
         if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
@@ -117,8 +112,7 @@ void write_entry(uint32_t block, unsigned dead)
     load(base, &hot.cursor);
     if (base > 7)
         byte(0x41);
-    byte(0xc7); /* mov dword [base], number */
-    byte((base & 7) == RBP ? 0x45 : (base & 7) == RSP ? 0x04 : base & 7);
+    put(0xc7, (base & 7) == RBP ? 0x45 : (base & 7) == RSP ? 0x04 : base & 7); /* mov dword [base], number */
     if ((base & 7) == RBP)
         byte(0);
     if ((base & 7) == RSP)

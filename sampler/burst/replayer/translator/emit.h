@@ -19,6 +19,14 @@ static inline void byte(unsigned value)
 {
     *(uint8_t *)writable(at++) = (uint8_t)value;
 }
+static inline void put_bytes(const unsigned *values, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        byte(values[i]);
+}
+/* An instruction, or its beginning. */
+#define put(...)                                                                                             \
+    put_bytes((const unsigned[]){__VA_ARGS__}, sizeof(const unsigned[]){__VA_ARGS__} / sizeof(unsigned))
 static inline void word32(uint32_t value)
 {
     *(uint32_t *)writable(at) = value; /* x86 stores unaligned */
@@ -43,15 +51,13 @@ static inline void rex_w(unsigned reg, unsigned rm)
 static inline void save(const void *place, unsigned reg)
 {
     rex_w(reg, 0);
-    byte(0x89);
-    byte(0x05 | (reg & 7) << 3);
+    put(0x89, 0x05 | (reg & 7) << 3);
     relative(place, 0);
 }
 static inline void load(unsigned reg, const void *place)
 {
     rex_w(reg, 0);
-    byte(0x8b);
-    byte(0x05 | (reg & 7) << 3);
+    put(0x8b, 0x05 | (reg & 7) << 3);
     relative(place, 0);
 }
 static inline void move_imm64(unsigned reg, uint64_t value)
@@ -111,14 +117,11 @@ static inline void pop(unsigned reg)
 /* Status flags to and from rax. */
 static inline void flags_to_rax(void)
 {
-    byte(0x9f); /* lahf */
-    byte(0x0f); /* seto al */
-    byte(0x90);
-    byte(0xc0);
+    byte(0x9f);            /* lahf */
+    put(0x0f, 0x90, 0xc0); /* seto al */
 }
 static inline void flags_from_rax(void)
 {
-    byte(0x04); /* add al, 0x7f: overflow again */
-    byte(0x7f);
-    byte(0x9e); /* sahf */
+    put(0x04, 0x7f); /* add al, 0x7f: overflow again */
+    byte(0x9e);      /* sahf */
 }

@@ -90,45 +90,30 @@ static void write_indirect(void)
     flags_to_rax();
     save(&hot.save[2], RAX);
     load(RCX, &hot.target);
-    byte(0x69); /* imul eax, ecx, imm32 */
-    byte(0xc1);
+    put(0x69, 0xc1); /* imul eax, ecx, imm32 */
     word32(TARGET_HASH);
-    byte(0xc1); /* shr eax, imm8 */
-    byte(0xe8);
-    byte(TARGET_SHIFT);
-    byte(0xc1); /* shl eax, 4 */
-    byte(0xe0);
-    byte(4);
-    byte(0x48); /* add rax, [table] */
-    byte(0x03);
-    byte(0x05);
+    put(0xc1, 0xe8, TARGET_SHIFT); /* shr eax, imm8 */
+    put(0xc1, 0xe0, 4);            /* shl eax, 4 */
+    put(0x48, 0x03, 0x05);         /* add rax, [table] */
     static const void *const table = targets;
     relative(&table, 0);
-    byte(0x48); /* cmp rcx, [rax] */
-    byte(0x3b);
-    byte(0x08);
-    byte(0x74); /* je */
+    put(0x48, 0x3b, 0x08); /* cmp rcx, [rax] */
+    byte(0x74);            /* je */
     uint8_t *hit = at;
     byte(0);
     with_base(0x8d, RAX, RAX, 16, 1); /* lea rax, [rax + 16] */
-    byte(0x48);                       /* cmp rcx, [rax] */
-    byte(0x3b);
-    byte(0x08);
-    byte(0x75); /* jne */
+    put(0x48, 0x3b, 0x08);            /* cmp rcx, [rax] */
+    byte(0x75);                       /* jne */
     uint8_t *miss = at;
     byte(0);
     *(uint8_t *)writable(hit) = (uint8_t)(at - hit - 1);
-    byte(0x48); /* mov rcx, [rax + 8] */
-    byte(0x8b);
-    byte(0x48);
-    byte(8);
+    put(0x48, 0x8b, 0x48, 8); /* mov rcx, [rax + 8] */
     save(&hot.jump, RCX);
     load(RAX, &hot.save[2]);
     flags_from_rax();
     load(RAX, &hot.save[0]);
     load(RCX, &hot.save[1]);
-    byte(0xff); /* jmp [hot.jump] */
-    byte(0x25);
+    put(0xff, 0x25); /* jmp [hot.jump] */
     relative(&hot.jump, 0);
     *(uint8_t *)writable(miss) = (uint8_t)(at - miss - 1);
     load(RAX, &hot.save[2]);
@@ -210,13 +195,11 @@ static void write_end(struct block *block, const struct decoded *d)
             d->insn.opcode >= 0xe0) { /* loop, jrcxz: short only */
             if (d->insn.address_width == 32)
                 byte(0x67);
-            byte(d->insn.opcode);
-            byte(5);
+            put(d->insn.opcode, 5);
             next_at = write_jump();
             taken_at = write_jump();
         } else {
-            byte(0x0f);
-            byte(0x80 | (d->insn.opcode & 15));
+            put(0x0f, 0x80 | (d->insn.opcode & 15));
             word32(0);
             taken_at = at - 4;
             next_at = write_jump();
@@ -240,8 +223,7 @@ static void write_end(struct block *block, const struct decoded *d)
         jump_to(indirect);
         break;
     case END_RET:
-        byte(0x8f); /* pop [hot.target] */
-        byte(0x05);
+        put(0x8f, 0x05); /* pop [hot.target] */
         relative(&hot.target, 0);
         if (d->insn.raw.imm[0].size)
             lea(RSP, RSP, 16, 1, (int32_t)d->insn.raw.imm[0].value.u, 0);
