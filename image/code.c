@@ -132,7 +132,7 @@ static void find_image(struct cs_image_code *code, const struct cs_store_image *
         elf_file_close(file);
     }
     if ((code->image = kept_copy(store, image)) == NULL &&
-        (code->image = elf_file_find_image(image->build_id)) == NULL) {
+        (code->image = elf_file_of_id(image->build_id, "")) == NULL) {
         code->gone = true;
         snprintf(code->trouble, sizeof code->trouble,
                  "%.380s: its functions have no names; put the old file %s", err.text,

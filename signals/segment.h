@@ -17,6 +17,7 @@
  *   page                a line as a page of the thread's own storage
  *   compiled            signals that the compiler plugin's code writes
  *   threads             a new thread's line appears by itself
+ *   thread_attached     starts threads that attach themselves first
  *   threads_static      the same in programs without a dynamic linker
  *   trace_pc            programs built with -fsanitize-coverage=trace-pc
  *

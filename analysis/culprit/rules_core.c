@@ -226,11 +226,9 @@ bool rule_memory_chain(const struct cs_culprit_stall *s, const struct cs_machine
 
 /* Scheduling models are within 30 % of measured chains (the kernels at the first level); what an instruction
  * of a chain needs beyond M by less than that is the chain's. */
-bool rule_chain_slack(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                      struct cs_culprit_suspect *out)
+static bool schedule_off(const struct cs_culprit_stall *s, bool by_chain, struct cs_culprit_suspect *out)
 {
-    (void)m;
-    if (s->m <= 0 || s->static_chain < CS_MODEL_CHAIN_SHARE * s->m)
+    if (s->m <= 0 || (s->static_chain >= CS_MODEL_CHAIN_SHARE * s->m) != by_chain)
         return false;
     out->high = CS_MODEL_SCHEDULE_OFF_MAX * s->m;
     out->expected = CS_MODEL_SCHEDULE_OFF * s->m;
@@ -238,16 +236,18 @@ bool rule_chain_slack(const struct cs_culprit_stall *s, const struct cs_machine 
     return true;
 }
 
+bool rule_chain_slack(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                      struct cs_culprit_suspect *out)
+{
+    (void)m;
+    return schedule_off(s, true, out);
+}
+
 bool rule_port_slack(const struct cs_culprit_stall *s, const struct cs_machine *m,
                      struct cs_culprit_suspect *out)
 {
     (void)m;
-    if (s->m <= 0 || s->static_chain >= CS_MODEL_CHAIN_SHARE * s->m)
-        return false;
-    out->high = CS_MODEL_SCHEDULE_OFF_MAX * s->m;
-    out->expected = CS_MODEL_SCHEDULE_OFF * s->m;
-    rule_report(out, "within the error of the scheduling model (30 %%)");
-    return true;
+    return schedule_off(s, false, out);
 }
 
 /* ---- residual: no evidence of their own ---- */

@@ -7,7 +7,9 @@
 #include "cli/command/time_range.h"
 #include "cli/profile/hottest_line.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The row that comes first; of a name, the longest one in that function. */
@@ -108,19 +110,18 @@ static int print(const struct parsed *args, struct explanation *e, const struct 
     explanation_print(out, args, e);
     if (s && s->rows.n && e->about != EXPLAIN_WAIT)
         note_others(out, args, e, s);
-    explanation_fini(e);
+    free(e->verify);
     return output_close(out);
 }
 
 static int run(const struct parsed *args)
 {
-    struct explanation e;
+    struct explanation e = {.of_function = {NAN, NAN, NAN}, .of_program = {NAN, NAN, NAN}};
     struct calc_subject s = {0};
     struct cs_error err = {0};
     const char *name = operand(args, 0);
     if (operand_count(args) > 1)
         return usage_error("give one function, or none for the hottest");
-    explanation_init(&e);
     if (!name && about_wait(&e, args, NULL, NULL, 0))
         return print(args, &e, NULL);
     int rc = calc_subject_open(&s, args, &err);

@@ -64,9 +64,6 @@ struct explanation {
     char *verify; /* a command; NULL: none that can be pasted */
 };
 
-void explanation_init(struct explanation *e);
-void explanation_fini(struct explanation *e);
-
 /* Each is dropped beyond EXPLAIN_EVIDENCE_MAX. */
 void explain_number(struct explanation *e, const char *what, double value, double low, double high,
                     const char *unit);

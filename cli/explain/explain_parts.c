@@ -10,16 +10,6 @@
 
 #define COMMAND_MAX 2000 /* bytes: a longer one is for the reader to type */
 
-void explanation_init(struct explanation *e)
-{
-    *e = (struct explanation){.of_function = {NAN, NAN, NAN}, .of_program = {NAN, NAN, NAN}};
-}
-
-void explanation_fini(struct explanation *e)
-{
-    free(e->verify);
-}
-
 void explain_number(struct explanation *e, const char *what, double value, double low, double high,
                     const char *unit)
 {

@@ -322,7 +322,7 @@ static int find(const struct parsed *args, struct listing *l, const char *name, 
     else if ((rc = cs_image_open(&l->row->image->image, l->profile.store, &l->code, err)) == 0)
         rc = annotate_procedure(&l->profile, l->row, l->code, root, &l->a, err);
     if (rc == 0 && l->row)
-        rc = annotate_totals(&l->profile, &wanted, &l->a, err);
+        rc = annotate_totals(&l->profile, &wanted, &l->a, NULL, err);
     struct inlined_into into = rc == -ENOENT ? inlined_into(&l->profile, name) : (struct inlined_into){""};
     if (*into.sentence)
         return cs_fail(err, ENOENT, "%s", into.sentence);

@@ -252,7 +252,7 @@ int annotate_file(struct profile *profile, const struct cs_calls_wanted *wanted,
     if (rc == -ENOMEM)
         rc = cs_fail(err, ENOMEM, "out of memory while annotating %s", name);
     else
-        rc = annotate_file_totals(profile, wanted, name, out, err);
+        rc = annotate_totals(profile, wanted, out, name, err);
     if (rc == 0 && (!out->file || !out->image))
         rc = cs_fail(err, ENOENT,
                      "no samples fell on %s: it is neither a function nor a source file of this profile%s",

@@ -59,10 +59,7 @@ int annotate_file(struct profile *profile, const struct cs_calls_wanted *wanted,
                   const char *source_root, struct annotation *out, struct cs_error *err);
 /* Fills in_all and the lines' totals of a procedure from the store's call chains, if there are any. */
 int annotate_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
-                    struct annotation *annotation, struct cs_error *err);
-/* The same of a file's lines. The file of an annotation without one is found by the end of its path. */
-int annotate_file_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
-                         const char *name, struct annotation *annotation, struct cs_error *err);
+                    struct annotation *annotation, const char *file, struct cs_error *err);
 /* Is `name` the end of that path? */
 bool annotation_is_file(const char *path, const char *name);
 /* The instruction that `offset` is in; NULL: none. */

@@ -66,8 +66,8 @@ static void find_image(const struct profile *profile, struct annotation *a, cons
             a->image = profile_image_of(profile, cs_contexts_image_id(tree, cs_contexts_at(tree, i)->image));
 }
 
-static int add_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
-                      struct annotation *a, const char *file, struct cs_error *err)
+int annotate_totals(const struct profile *profile, const struct cs_calls_wanted *wanted, struct annotation *a,
+                    const char *file, struct cs_error *err)
 {
     struct cs_chains chains;
     const struct cs_catalog *catalog;
@@ -99,16 +99,4 @@ static int add_totals(const struct profile *profile, const struct cs_calls_wante
     free(line);
     cs_chains_close(&chains);
     return rc;
-}
-
-int annotate_totals(const struct profile *profile, const struct cs_calls_wanted *wanted, struct annotation *a,
-                    struct cs_error *err)
-{
-    return add_totals(profile, wanted, a, NULL, err);
-}
-
-int annotate_file_totals(const struct profile *profile, const struct cs_calls_wanted *wanted,
-                         const char *name, struct annotation *a, struct cs_error *err)
-{
-    return add_totals(profile, wanted, a, name, err);
 }

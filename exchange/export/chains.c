@@ -129,14 +129,6 @@ void cs_export_chains_close(struct cs_export *from)
 typedef int visitor(const char *event, const struct cs_export_frame *frames, size_t n, uint64_t samples,
                     void *arg);
 
-static struct cs_exported_image *find_image(const struct cs_export *from, const char *id)
-{
-    for (unsigned i = 0; i < from->n_images; i++)
-        if (strcmp(from->images[i].image.id, id) == 0)
-            return &from->images[i];
-    return NULL;
-}
-
 /* A chain from each frame that has samples of its own. */
 static int visit_tree(struct cs_export *from, const struct cs_export_chains *chains, bool all, visitor *visit,
                       void *arg)
@@ -148,7 +140,7 @@ static int visit_tree(struct cs_export *from, const struct cs_export_chains *cha
     size_t capacity = 0;
     int rc = images ? 0 : -ENOMEM;
     for (uint32_t i = 1; rc == 0 && i < n_images; i++)
-        images[i] = find_image(from, cs_contexts_image_id(tree, i));
+        images[i] = cs_export_image(from, cs_contexts_image_id(tree, i));
     for (uint32_t i = 1; rc == 0 && i < count; i++) {
         const struct cs_context *leaf = cs_contexts_at(tree, i);
         size_t n = 0;

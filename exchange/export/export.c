@@ -216,6 +216,14 @@ bool cs_export_name_is_word(const char *name)
     return *name && !strchr(name, ' ') && cs_text_is_clean(name);
 }
 
+struct cs_exported_image *cs_export_image(const struct cs_export *from, const char *id)
+{
+    for (unsigned i = 0; i < from->n_images; i++)
+        if (strcmp(from->images[i].image.id, id) == 0)
+            return &from->images[i];
+    return NULL;
+}
+
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t capacity)
 {
     const struct cs_image_procedure *p = cs_image_procedure_at(image->code, offset);

@@ -123,6 +123,8 @@ void cs_export_row_done(struct cs_export *from);
 /* The edges of the store, solved. */
 int cs_export_edge_flow(struct cs_export *from, struct cs_edge_flow **out, struct cs_error *err);
 
+struct cs_exported_image *cs_export_image(const struct cs_export *from,
+                                          const char *id); /* NULL: there is none */
 /* Name of the procedure at an offset for people; "libc.so.6+0x1234" where there is none. */
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t capacity);
 /* Whether a symbol can stand in a format that is lines of words without escapes: clean text without blanks.

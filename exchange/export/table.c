@@ -59,20 +59,12 @@ static void fill(struct cells *c, struct cs_exported_image *image, const struct 
     name_place(c, image, place);
 }
 
-static struct cs_exported_image *image_with(struct cs_export *from, const char *id)
-{
-    for (unsigned i = 0; i < from->n_images; i++)
-        if (strcmp(from->images[i].image.id, id) == 0)
-            return &from->images[i];
-    return NULL;
-}
-
 /* A row of contexts: the frame, and `to` is the number of the one that called it (store/FORMAT.md). */
 static bool fill_context(struct cells *c, struct cs_export *from, const struct cs_exported_profile *profile,
                          const uint64_t *row)
 {
     const char *id = cs_table_string(profile->table, row[1]);
-    struct cs_exported_image *image = image_with(from, id);
+    struct cs_exported_image *image = cs_export_image(from, id);
     *c = (struct cells){.image = id,
                         .path = image ? image->image.path : "",
                         .event = profile->event,

@@ -30,7 +30,7 @@ static struct elf_file *open_with_id(const char *path, const char *build_id)
     return NULL;
 }
 
-static struct elf_file *find_by_id(const char *build_id, const char *suffix)
+struct elf_file *elf_file_of_id(const char *build_id, const char *suffix)
 {
     const char *folders[] = {getenv("CYCLESCOPE_DEBUG_PATH"), "/usr/lib/debug", "/usr/local/lib/debug"};
     if (strlen(build_id) < 4)
@@ -45,11 +45,6 @@ static struct elf_file *find_by_id(const char *build_id, const char *suffix)
             return file;
     }
     return elf_file_from_debuginfod(build_id, !*suffix);
-}
-
-struct elf_file *elf_file_find_image(const char *build_id)
-{
-    return find_by_id(build_id, "");
 }
 
 /* The file at `path` when it is the one that the link of `file` means. */
@@ -68,7 +63,7 @@ static struct elf_file *open_linked(const char *path, const struct elf_file *fil
 
 struct elf_file *elf_file_find_debug(const struct elf_file *file)
 {
-    struct elf_file *found = find_by_id(file->build_id, ".debug");
+    struct elf_file *found = elf_file_of_id(file->build_id, ".debug");
     GElf_Word crc = 0;
     const char *name = found ? NULL : dwelf_elf_gnu_debuglink(file->elf, &crc);
     const char *slash = strrchr(file->path, '/');

@@ -74,8 +74,9 @@ bool elf_file_is_writable(const struct elf_file *file, uint64_t offset, bool *re
 
 /* Looks for separate debug information by build-id, then by .gnu_debuglink. NULL when there is none. */
 struct elf_file *elf_file_find_debug(const struct elf_file *file);
-/* Looks for an image of that build-id in the usual folders. NULL when there is none. */
-struct elf_file *elf_file_find_image(const char *build_id);
+/* Looks in the usual folders for an image of that build-id, by `suffix` "", or its debug file, by ".debug". NULL when there
+ * is none. */
+struct elf_file *elf_file_of_id(const char *build_id, const char *suffix);
 /* debuginfod.c: the image of that build-id, or its debug file, as a server had it; NULL when none is kept. */
 struct elf_file *elf_file_from_debuginfod(const char *build_id, bool image);
 /* The mini symbol table in .gnu_debugdata. NULL when there is none. */

@@ -10,6 +10,7 @@
  *   kernel_tables     what the handler unwinds by, and what it tells
  *   lua.bpf           ... Lua's
  *   mapping_lists     which process has what mapped, for the handler
+ *   maps.bpf          maps that are declared alike
  *   python.bpf        ... Python's
  *   registers.bpf     the user registers of a thread, by architecture
  *   row_tables        unwind tables of images, for the handler

@@ -153,12 +153,8 @@ struct cs_table *cs_table_open(const struct cs_schema *schema)
 
 void cs_table_close(struct cs_table *table)
 {
-    if (!table)
-        return;
-    cs_dictionary_fini(&table->texts);
-    free(table->rows);
-    free(table->order);
-    free(table->slots);
+    if (table)
+        cs_table_clear(table);
     free(table);
 }
 

@@ -13,24 +13,6 @@
 static char text[65536 + 1];
 static uint64_t text_hash;
 
-struct line {
-    const char *p;
-};
-
-static uint64_t hex(struct line *line)
-{
-    uint64_t value = 0;
-    for (;; line->p++) {
-        char c = *line->p;
-        if (c >= '0' && c <= '9')
-            value = value << 4 | (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            value = value << 4 | (uint64_t)(c - 'a' + 10);
-        else
-            return value;
-    }
-}
-
 static bool begins(const char *name, const char *with)
 {
     while (*with)
@@ -142,26 +124,26 @@ static bool may_wait(uint64_t major, uint64_t minor)
 }
 
 /* "from-to rwxp offset device inode   name" */
-static struct region parse(struct line line)
+static struct region parse(const char *line)
 {
     struct region region = {0};
     region.start = hex(&line);
-    line.p++;
+    line++;
     region.end = hex(&line);
-    line.p++;
-    region.r = line.p[0] == 'r';
-    region.w = line.p[1] == 'w';
-    region.x = line.p[2] == 'x';
-    region.shared = line.p[3] == 's';
-    line.p += 5;
+    line++;
+    region.r = line[0] == 'r';
+    region.w = line[1] == 'w';
+    region.x = line[2] == 'x';
+    region.shared = line[3] == 's';
+    line += 5;
     uint64_t offset = hex(&line);
-    line.p++;
+    line++;
     uint64_t major = hex(&line);
-    line.p++;
+    line++;
     uint64_t minor = hex(&line), device = major << 20 | minor;
-    line.p++;
+    line++;
     uint64_t inode = hex(&line);
-    const char *name = line.p;
+    const char *name = line;
     while (*name == ' ')
         name++;
     region.kind = inode ? REGION_FILE : REGION_ANONYMOUS;
@@ -201,7 +183,7 @@ int regions_refresh(void)
             if (!*end)
                 break;
             *end = 0;
-            struct region region = parse((struct line){line});
+            struct region region = parse(line);
             if (n < REGIONS_MAX)
                 boundary->regions[n++] = region;
             hash = region_mix(region_mix(region_mix(hash, region.start), region.end), region.identity);

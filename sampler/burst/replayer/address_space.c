@@ -9,20 +9,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-static uint64_t hex(const char **text)
-{
-    uint64_t value = 0;
-    for (;; (*text)++) {
-        char c = **text;
-        if (c >= '0' && c <= '9')
-            value = value << 4 | (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            value = value << 4 | (uint64_t)(c - 'a' + 10);
-        else
-            return value;
-    }
-}
-
 void leave_only_ourselves(void)
 {
     static char text[32768];

@@ -6,6 +6,21 @@
 
 #include <stdint.h>
 
+/* A number of a map in /proc; *text is behind it then. */
+static inline uint64_t hex(const char **text)
+{
+    uint64_t value = 0;
+    for (;; (*text)++) {
+        char c = **text;
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
 static inline uint64_t tsc(void)
 {
     uint32_t low, high;
