@@ -6,10 +6,12 @@
 
 #include "analysis/culprit/culprit.h"
 
+typedef bool rule_function(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                           struct cs_culprit_suspect *out);
+
 struct culprit_rule {
     enum cs_culprit_cause cause;
-    bool (*suspect)(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                    struct cs_culprit_suspect *out);
+    rule_function *suspect;
     bool residual;
 };
 extern const struct culprit_rule culprit_rules[];

@@ -21,38 +21,8 @@ struct memory_level {
 /* Which level answers a load's misses, by the lines it often comes back to and those it seldom does. */
 struct memory_level rule_level(const struct cs_machine *m, const struct cs_culprit_memory *f);
 
-bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                  struct cs_culprit_suspect *out);
-bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out);
-bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                       struct cs_culprit_suspect *out);
-bool rule_store_forward(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                        struct cs_culprit_suspect *out);
-bool rule_alias_4k(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                   struct cs_culprit_suspect *out);
-bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                     struct cs_culprit_suspect *out);
-bool rule_false_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                        struct cs_culprit_suspect *out);
-bool rule_true_sharing(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                       struct cs_culprit_suspect *out);
-bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                  struct cs_culprit_suspect *out);
-bool rule_i_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out);
-bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                     struct cs_culprit_suspect *out);
-bool rule_lock(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out);
-bool rule_divider(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                  struct cs_culprit_suspect *out);
-bool rule_system_call(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                      struct cs_culprit_suspect *out);
-bool rule_memory_chain(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                       struct cs_culprit_suspect *out);
-bool rule_chain_slack(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                      struct cs_culprit_suspect *out);
-bool rule_port_slack(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                     struct cs_culprit_suspect *out);
-bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                   struct cs_culprit_suspect *out);
-bool rule_page_fault(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                     struct cs_culprit_suspect *out);
+/* rules_memory.c, rules_core.c */
+rule_function rule_d_cache, rule_d_tlb, rule_store_buffer, rule_store_forward, rule_alias_4k, rule_split_line,
+    rule_false_sharing, rule_true_sharing;
+rule_function rule_i_cache, rule_i_tlb, rule_mispredict, rule_lock, rule_divider, rule_system_call,
+    rule_memory_chain, rule_chain_slack, rule_port_slack, rule_denormal, rule_page_fault;
