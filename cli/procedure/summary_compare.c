@@ -4,7 +4,6 @@
 #include "store/base/order.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { ROWS_MAX = 2 * CS_N_CAUSES + 4 };
 

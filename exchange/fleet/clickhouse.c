@@ -7,12 +7,10 @@
 #include "store/catalog.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <xxhash.h>
 
 #define DEFAULT_DATABASE "cyclescope"
 

@@ -17,7 +17,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #define SPOOL_FILE_BYTES 16
 

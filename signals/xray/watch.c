@@ -8,7 +8,6 @@
 #include "signals/xray/xray.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>

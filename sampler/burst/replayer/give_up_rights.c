@@ -8,7 +8,6 @@
 #include "sampler/burst/runner/sys.h"
 #include "store/base/unused_user.h"
 
-#include <errno.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>

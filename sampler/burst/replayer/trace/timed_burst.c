@@ -19,7 +19,6 @@
 #include "sampler/burst/replayer/translator/pages.h"
 #include "sampler/burst/replayer/translator/signal_entry.h"
 #include "sampler/burst/replayer/translator/translate.h"
-#include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"
 #include "sampler/burst/runner/timing_model.h"
 

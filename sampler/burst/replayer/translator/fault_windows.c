@@ -5,7 +5,6 @@
  * for each page takes 15 and 5. Where the kernel has no userfaultfd for us, or there is no space, there are
  * none, and each page is a mapping. See userfaultfd(2), ioctl_userfaultfd(2). */
 #include "sampler/burst/replayer/translator/fault_windows.h"
-#include "sampler/burst/runner/libc.h"
 #include "sampler/burst/runner/sys.h"
 #include "store/base/bisect.h"
 
