@@ -12,12 +12,14 @@
  *   event_rates             counted events an execution, executions by counted instructions
  *   footprints              lines and pages that bursts drew
  *   image_evidence          what a store tells of one image
+ *   memory_chains           chains of a loop that go through memory
  *   model                   every constant that manuals or measurement chose
  *   rules                   the table of rules, one a cause
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share
  *   rules_memory            rules of caches, TLBs and stores
  *   sharing                 lines that threads take from each other
+ *   spin                    a loop that only another thread can end
  *   stalls                  the scale, what few samples share, the classifications
  *   stall_facts             facts of each stall from its surroundings on the path
  *   summary                 the sums of dcpi-1997 figure 4
@@ -152,6 +154,7 @@ struct cs_culprit_stall {
     struct cs_culprit_memory load_before_memory;
     /* share of executions in which a load that gives its operands takes its bytes from a young store */
     double forwarded_before;
+    double carried; /* cycles a turn beyond M that a chain through memory takes in its loop; 0: none ends here */
     double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
     struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
@@ -182,6 +185,7 @@ struct cs_culprit_suspect {
                     */
     bool streams;   /* evenly spaced accesses, several a page: hardware prefetches them */
     bool conflicts; /* its lines fall into few sets of the cache */
+    bool carried;   /* a chain through memory, from turn to turn of a loop */
     bool terse;     /* what it costs is asked, no reason is written */
     char reason[112];
 };

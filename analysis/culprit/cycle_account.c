@@ -27,7 +27,7 @@ static void decode(struct accounting *x, struct cs_image_code *code)
 {
     struct cs_cycle_account *a = x->a;
     const struct cs_cfg *cfg = a->cfg;
-    enum cs_isa isa = cs_image_isa(code);
+    enum cs_isa isa = x->isa = cs_image_isa(code);
     for (uint32_t b = 0; b < cfg->n_blocks; b++) {
         const struct cs_basic_block *block = &cfg->blocks[b];
         bool skip = x->what_ran && never_ran(x, b);

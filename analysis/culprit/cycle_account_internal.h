@@ -9,6 +9,7 @@ struct accounting {
     const struct cs_culprit_evidence *e;
     struct cs_scheduler *scheduler;
     double *edge_visits; /* by cfg edge */
+    enum cs_isa isa;
     bool what_ran;       /* instructions of blocks that never did aren't decoded: nothing leads to them */
     const struct cs_cycle_account_count *known;
     struct cs_culprit_memory *memory; /* by instruction; only while account_stalls runs */
@@ -23,6 +24,7 @@ int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place
 void account_stalls(struct accounting *x);
 void account_memory_facts(const struct accounting *x);
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s);
+void account_memory_chains(const struct accounting *x, struct cs_culprit_stall *const *stalls);
 void account_event_rates(const struct accounting *x, struct cs_culprit_stall *const *stalls);
 bool account_scale_by_instructions(struct cs_cycle_account *a, const struct cs_culprit_evidence *e);
 void account_summary(struct cs_cycle_account *a);

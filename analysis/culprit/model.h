@@ -346,6 +346,15 @@
 #ifndef CS_MODEL_FORWARD_OPERAND_MAX
 #define CS_MODEL_FORWARD_OPERAND_MAX 0.75
 #endif
+/* Share of its executions in which the load of a chain through memory must have its bytes from a young store; unit: share;
+ * source: all but the first turns of a loop; shows: culprits */
+#ifndef CS_MODEL_CHAIN_FORWARDED
+#define CS_MODEL_CHAIN_FORWARDED 0.5
+#endif
+/* A floating-point operation or multiplication of such a chain; unit: cycles; source: SDM, SOG: 3 to 5; shows: culprits */
+#ifndef CS_MODEL_CHAIN_SLOW
+#define CS_MODEL_CHAIN_SLOW 4
+#endif
 /* Share of M that dependencies are from which on an instruction belongs to a chain; unit: share; source:
  * trial; shows: culprits */
 #ifndef CS_MODEL_CHAIN_SHARE

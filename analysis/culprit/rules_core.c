@@ -213,6 +213,13 @@ bool rule_memory_chain(const struct cs_culprit_stall *s, const struct cs_machine
     double cost = m->forward_cycles > 0 ? m->forward_cycles : CS_MODEL_FORWARD;
     double own = rule_is(s->op, CS_ISA_OP_LOAD) && s->memory.seen ? s->memory.forwarded : 0;
     double rate = own > s->forwarded_before ? own : s->forwarded_before;
+    if (s->carried > 0) {
+        out->observed = out->carried = true;
+        out->expected = s->carried;
+        out->high = s->carried * CS_MODEL_FORWARD_OWN_MAX;
+        rule_report(out, "through memory: each turn of the loop loads what the turn before has stored");
+        return true;
+    }
     if (rate < CS_MODEL_FORWARDED_MIN)
         return false;
     out->observed = true;

@@ -225,6 +225,7 @@ void account_stalls(struct accounting *x)
     for (uint32_t i = 0; i < n; i++)
         if (accountable(a, &a->insns[i]))
             account_stall_facts(x, i, stalls[i] = next++);
+    account_memory_chains(x, stalls);
     uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
     if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0)
         a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;

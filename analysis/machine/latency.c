@@ -160,6 +160,14 @@ static void forward_thousand(void *argument)
     words[2] = x;
 }
 
+/* A running total in memory. Cores that pass the value at once take a cycle or two. */
+static void update_thousand(void *argument)
+{
+    volatile uint64_t *words = argument;
+    for (unsigned i = 0; i < 1000; i++)
+        words[0] += i;
+}
+
 /* argument: divisor, then where the result goes. The quotient has some 54 bits. */
 static void divide_thousand(void *argument)
 {
@@ -184,6 +192,7 @@ static void measure_core(struct cs_machine *m)
     _Alignas(64) uint64_t words[8] = {0}, numbers[3] = {1021, 0, UINT64_C(0x8123456789abcdef)};
     m->lock_cycles = lock_ns() * m->core_hz / 1e9;
     m->forward_cycles = cycles_a_turn(forward_thousand, words, m->core_hz);
+    m->update_cycles = cycles_a_turn(update_thousand, words, m->core_hz);
     m->divide_cycles = cycles_a_turn(divide_thousand, numbers, m->core_hz);
     m->divide_each_cycles = cycles_a_turn(divide_each_thousand, numbers, m->core_hz);
 }
@@ -272,6 +281,7 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
     m->memory_cycles = lesser(again.memory_cycles, m->memory_cycles);
     m->walk_cycles = lesser(again.walk_cycles, m->walk_cycles);
     m->forward_cycles = lesser(again.forward_cycles, m->forward_cycles);
+    m->update_cycles = lesser(again.update_cycles, m->update_cycles);
     m->divide_cycles = lesser(again.divide_cycles, m->divide_cycles);
     m->divide_each_cycles = lesser(again.divide_each_cycles, m->divide_each_cycles);
     m->core_hz = again.core_hz > m->core_hz ? again.core_hz : m->core_hz;

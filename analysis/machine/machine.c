@@ -116,6 +116,7 @@ static const struct field fields[] = {
     FIELD(walk_cycles, NUMBER),
     FIELD(lock_cycles, NUMBER),
     FIELD(forward_cycles, NUMBER),
+    FIELD(update_cycles, NUMBER),
     FIELD(divide_cycles, NUMBER),
     FIELD(divide_each_cycles, NUMBER),
     FIELD(dtlb_entries, U32),

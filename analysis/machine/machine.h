@@ -74,6 +74,7 @@ struct cs_machine {
     double ladder_cycles[CS_MACHINE_LADDER_STEPS];
     double lock_cycles;    /* of a locked addition to a line at hand; 0 = not measured */
     double forward_cycles; /* from a store to a load of the same bytes, and through; 0 = not measured */
+    double update_cycles;  /* of an addition to one word in memory, over and over; 0 = not measured */
     /* 64-bit divisions of wide numbers: one waiting for the other, each by itself; 0 = not measured */
     double divide_cycles, divide_each_cycles;
     double walk_cycles;          /* added by a miss of the last-level TLB whose page table is cached */

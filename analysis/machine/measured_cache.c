@@ -49,7 +49,8 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
                 cs_machine_from_json(text, &then) == 0 && then.features == m->features &&
                 strcmp(then.stated, m->stated) == 0 && then.l1d.bytes == m->l1d.bytes &&
                 then.l2.bytes == m->l2.bytes && then.l3.bytes == m->l3.bytes && then.core_hz > 0 &&
-                then.memory_cycles > 0 && then.forward_cycles > 0 && then.divide_cycles > 0;
+                then.memory_cycles > 0 && then.forward_cycles > 0 && then.update_cycles > 0 &&
+                then.divide_cycles > 0;
     free(text);
     if (!same)
         return false;
@@ -57,6 +58,7 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
     m->tsc_hz = then.tsc_hz;
     m->lock_cycles = then.lock_cycles;
     m->forward_cycles = then.forward_cycles;
+    m->update_cycles = then.update_cycles;
     m->divide_cycles = then.divide_cycles;
     m->divide_each_cycles = then.divide_each_cycles;
     m->walk_cycles = then.walk_cycles;

@@ -5,6 +5,7 @@
  * Files of this module:
  *   explain         the subcommand explain: which of these it is about
  *   explain_code    from calc's answer
+ *   explain_proven  what a function's text proves: copies, and loops that wait for another thread
  *   explain_call    from what the program's own lines call
  *   explain_wait    from the first row of waits
  *   explain_parts   what both have: evidence, source, the command that verifies a change
@@ -77,6 +78,8 @@ char *explain_store_word(const struct parsed *args);
 
 /* Of an opened subject. */
 void explain_code(struct explanation *e, const struct parsed *args, const struct calc_subject *subject);
+/* Of what the function's text proves. False: there is none with half of its time, and nothing was changed. */
+bool explain_proven(struct explanation *e, const struct calc_subject *subject, double share);
 /* Of the calls that cost more than any function of the program itself, or of those that lead to `through`, whose code isn't
  * the program's own. False: there are none, and nothing was changed. */
 bool explain_call(struct explanation *e, const struct parsed *args, const struct calc_subject *subject,

@@ -15,7 +15,7 @@
 #define RULED_OUT_BELOW 0.02  /* of the function's time, at most: nothing to gain there */
 #define ALTERNATIVE_FROM 0.05 /* a cause that may have as much is evidence that a reader should weigh */
 #define ALTERNATIVES_MAX 4
-#define COPY_FROM 0.5         /* of the function's samples */
+#define SHARING_FROM 0.1      /* of the function's time, to be named beside a locked instruction */
 #define CPI_OF_FULL_SPEED 0.4 /* of cores four to eight wide */
 
 static double of_time(const struct cs_cycle_account_summary *s, double samples)
@@ -134,6 +134,24 @@ static bool is_at_full_speed(const struct cs_cycle_account *account, const struc
     return scaled && a->worst.cause == CS_CAUSE_PORT && isfinite(actual) && actual <= CPI_OF_FULL_SPEED;
 }
 
+/* A locked instruction whose line other threads take costs both: no counter for each thread helps where there is one. */
+static void add_sharing(struct explanation *e, const struct calc_subject *s, enum cs_culprit_cause named)
+{
+    static const enum cs_culprit_cause shared[] = {CS_CAUSE_FALSE_SHARING, CS_CAUSE_TRUE_SHARING};
+    const struct cs_cycle_account_summary *sums = &s->account->summary;
+    for (size_t i = 0; named == CS_CAUSE_LOCK && i < sizeof shared / sizeof *shared; i++) {
+        const struct worst_cause also = {.cause = shared[i], .reason = ""};
+        if (sums->share[shared[i]] < SHARING_FROM * sums->total)
+            continue;
+        snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim),
+                 "; another %.1f %% waits for its cache line, because other threads write %s",
+                 of_time(sums, sums->share[shared[i]]),
+                 shared[i] == CS_CAUSE_FALSE_SHARING ? "other data on it (false sharing)" : "it, too");
+        e->advice = cause_advice(&also, s->account);
+        return;
+    }
+}
+
 static void claim(struct explanation *e, const struct calc_subject *s, const struct calc_answer *a,
                   double share)
 {
@@ -155,6 +173,7 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
             "can't be changed here)";
     snprintf(e->claim, sizeof e->claim, "%.200s has %.1f %% of the samples, and %s", e->function, 100 * share,
              a->sentence);
+    add_sharing(e, s, a->worst.cause);
     if (cause_spins(&a->worst, s->account))
         snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim),
                  "; most tries find the lock taken");
@@ -176,46 +195,6 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
                        "% of the function");
     rule_out(e, s->account);
     find_gain(e, s, a, share);
-}
-
-/* A struct that is passed or assigned by value is copied by one instruction, which no rule explains: the copy itself is what
- * costs. False: there is none with half of the time. */
-static bool claim_copy(struct explanation *e, const struct calc_subject *s, double share)
-{
-    const struct cs_cycle_account *a = s->account;
-    const struct cs_cycle_account_insn *most = NULL;
-    const double total = (double)s->rows.total[s->profile.main_event], samples = (double)a->samples;
-    struct cs_image_frame frame;
-    double copying = 0;
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
-        if (a->insns[i].op.flags & CS_ISA_OP_REPEAT) {
-            copying += a->insns[i].attributed;
-            most = most && most->attributed >= a->insns[i].attributed ? most : &a->insns[i];
-        }
-    const double part = samples > 0 ? fmin(copying / samples, 1) : 0;
-    if (!most || part < COPY_FROM)
-        return false;
-    e->about = EXPLAIN_CODE;
-    e->address = most->op.offset;
-    snprintf(e->cause, sizeof e->cause, "copy");
-    snprintf(e->words, sizeof e->words, "Copy");
-    if (chain_line_frame(s->code, e->address, &frame) || cs_image_line_at(s->code, e->address, &frame)) {
-        snprintf(e->file, sizeof e->file, "%s", frame.file);
-        e->line = frame.line;
-    }
-    snprintf(e->claim, sizeof e->claim,
-             "%.200s has %.1f %% of the samples, and %.1f %% of this function is in instructions that copy "
-             "or fill a block of memory, mostly at 0x%" PRIx64,
-             e->function, 100 * share, 100 * part, e->address);
-    if (e->line)
-        snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), " (%.200s:%u)",
-                 cs_base_name(e->file), e->line);
-    e->advice = "a pointer or a reference in place of a struct by value, or less data to copy";
-    const double off = uncertain(part, samples), whole = uncertain(share, total);
-    explain_number(e, "Copy", 100 * part, 100 * fmax(part - off, 0), 100 * fmin(part + off, 1),
-                   "% of the function");
-    e->of_program = (struct explain_gain){(double)NAN, 0, 100 * fmin(part + off, 1) * fmin(share + whole, 1)};
-    return true;
 }
 
 /* Where no cause is named, the line that has most samples: where to look, not why. In inlined code it is the innermost
@@ -260,7 +239,7 @@ void explain_code(struct explanation *e, const struct parsed *args, const struct
             e->missing, sizeof e->missing,
             "Not enough evidence: only %llu sample%s of %.200s. Run it longer, or record with a higher -F",
             (unsigned long long)s->account->samples, plural((double)s->account->samples), e->function);
-    else if (claim_copy(e, s, share))
+    else if (explain_proven(e, s, share))
         ;
     else if (!a.verdict.enough)
         snprintf(e->missing, sizeof e->missing, "%s", a.sentence);

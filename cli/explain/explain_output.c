@@ -101,8 +101,8 @@ static void put_gain(struct output *out, const struct explanation *e)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
                     p->high);
     else if (isfinite(p->high) && e->about == EXPLAIN_CODE)
-        output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if the copies go.",
-                    p->high);
+        output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if %s.", p->high,
+                    strcmp(e->cause, "copy") == 0 ? "the copies go" : "the thread sleeps in place of that");
     else if (isfinite(p->high))
         output_line(out, "Expected gain: between %.0f and %.0f %% of all threads' time.", p->low, p->high);
     output_set(out, "gain", json_pack("{s:o, s:o}", "function", gain_json(f), "program", gain_json(p)));

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define RULED_OUT_BELOW 0.01 /* of all threads' time */
+#define MEANWHILE_FROM 0.3   /* of a wait: what somebody did for less of it isn't its cause */
+#define PROCESSES_FROM 20    /* started ones */
+#define WAITS_A_PROCESS 5    /* at most, where starting processes is what is waited for */
 #define MACHINE_FROM 0.1     /* the same: below that a wait for a CPU isn't worth a sentence */
 
 static const char *advice_of(const char *kind)
@@ -101,6 +104,41 @@ static void add_times(struct explanation *e, const struct cs_wait_group *g, bool
                  cs_base_name(e->file), e->line);
 }
 
+/* "; who meanwhile was: feeder: sleep in poll_queue (58 %)" */
+static void add_meanwhile(struct explanation *e, const struct cs_wait_group *g, const char *meanwhile)
+{
+    if (!g->blame.text || (double)g->blame.ns < MEANWHILE_FROM * (double)g->ns)
+        return;
+    snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), "; who meanwhile was: %.400s",
+             meanwhile);
+    if (strstr(g->blame.text, ": sleep in ") &&
+        (strcmp(g->kind, "condition") == 0 || strcmp(g->kind, "semaphore") == 0 ||
+         strcmp(g->kind, "pipe") == 0))
+        e->advice = "a wait for the event itself in place of the sleep (see \"who meanwhile was\")";
+}
+
+static size_t processes(const struct cs_wait_groups *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_threads; i++)
+        n += w->threads[i].pid == w->threads[i].tid;
+    return n;
+}
+
+/* Whoever waits for a child or its output, a few times for each of many processes, waits for them to start and to end. */
+static void add_processes(struct explanation *e, const struct cs_wait_groups *w,
+                          const struct cs_wait_group *g)
+{
+    const size_t n = processes(w);
+    if ((strcmp(g->kind, "pipe") != 0 && strcmp(g->kind, "child") != 0) || n <= PROCESSES_FROM ||
+        g->count > WAITS_A_PROCESS * n)
+        return;
+    snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim), "; %s processes ran in all",
+             thousands((double)n).text);
+    explain_number(e, "processes", (double)n, NAN, NAN, "");
+    e->advice = "fewer processes: one that does many pieces, or the work done in the program itself";
+}
+
 void explain_machine(struct explanation *e, const struct cs_wait_groups *w)
 {
     bool own;
@@ -157,6 +195,10 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
     (void)wait_line(store, w, g, e);
     if (strcmp(g->kind, "run-queue") != 0) {
         add_times(e, g, cs_wait_is_switching(w, g));
+        if (!cs_wait_is_switching(w, g)) {
+            add_meanwhile(e, g, meanwhile);
+            add_processes(e, w, g);
+        }
         explain_machine(e, w);
     }
     explain_verify(e, args, store, true);

@@ -101,6 +101,9 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
         return "smaller or denser data, or more work on each piece while it is in a cache";
     if (cause == CS_CAUSE_DCACHE && prefetches(account))
         return "smaller or denser data, or an order that follows memory";
+    if (cause == CS_CAUSE_DEPENDENCY && worst->carried)
+        return "a local variable in a register (-O2) in place of the value in memory, stored once after the "
+               "loop";
     if (cause == CS_CAUSE_DEPENDENCY && sums_in_block(account, worst->stalled) >= SUMS_SEVERAL)
         return "a shorter chain";
     return cause < CS_N_CAUSES ? advice[cause] : NULL;

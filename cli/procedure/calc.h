@@ -53,7 +53,7 @@ struct worst_cause {
     uint64_t other; /* of sharing: the other thread's instruction, 0: in no code of this image */
     double share;   /* of the procedure's samples */
     double low, high, heaviest;
-    bool observed, overlaps, streams, conflicts; /* as in struct cs_culprit_suspect */
+    bool observed, overlaps, streams, conflicts, carried; /* as in struct cs_culprit_suspect */
     bool spread; /* share, low, high are the cause's in the whole procedure; the place is its worst */
     const char *reason;
 };

@@ -178,6 +178,22 @@ static struct worst_cause *causes_room(const struct cs_cycle_account *a)
     return calloc(n, sizeof(struct worst_cause));
 }
 
+/* A chain through memory isn't in the model: where it weighs most, it stands for the whole chain. */
+static void add_carried(const struct cs_cycle_account *a, struct worst_cause *cause, double *most)
+{
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        for (unsigned k = 0; k < a->insns[i].classification->n; k++) {
+            const struct cs_culprit_suspect *s = &a->insns[i].classification->suspects[k];
+            const double part = s->share * a->insns[i].visits;
+            if (s->cause != cause->cause || !s->carried || part <= *most)
+                continue;
+            *most = part;
+            cause->stalled = cause->responsible = a->insns[i].op.offset;
+            cause->reason = s->reason;
+            cause->carried = true;
+        }
+}
+
 /* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
 static void add_static_causes(const struct cs_cycle_account *a, struct worst_cause *causes, size_t *n)
 {
@@ -197,6 +213,7 @@ static void add_static_causes(const struct cs_cycle_account *a, struct worst_cau
         }
         s.reason = "";
         s.heaviest = share;
+        add_carried(a, &s, &most);
         if (most > 0)
             causes[(*n)++] = s;
     }

@@ -164,6 +164,7 @@ TEST(a_machine_is_measured_once_an_hour_and_boot)
     assert_true(fabs(first.memory_cycles / second.memory_cycles - 1) < 1e-8);
     assert_true(fabs(first.ladder_cycles[3] / second.ladder_cycles[3] - 1) < 1e-8);
     assert_true(fabs(first.forward_cycles / second.forward_cycles - 1) < 1e-8);
+    assert_true(first.update_cycles > 0 && fabs(first.update_cycles / second.update_cycles - 1) < 1e-8);
     assert_true(fabs(first.divide_cycles / second.divide_cycles - 1) < 1e-8);
     assert_true(fabs(first.divide_each_cycles / second.divide_each_cycles - 1) < 1e-8);
     change("boot_id", json_string("another"));
