@@ -154,7 +154,8 @@ struct cs_culprit_stall {
     struct cs_culprit_memory load_before_memory;
     /* share of executions in which a load that gives its operands takes its bytes from a young store */
     double forwarded_before;
-    double carried; /* cycles a turn beyond M that a chain through memory takes in its loop; 0: none ends here */
+    double
+        carried; /* cycles a turn beyond M that a chain through memory takes in its loop; 0: none ends here */
     double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
     struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;

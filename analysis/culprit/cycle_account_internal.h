@@ -10,7 +10,7 @@ struct accounting {
     struct cs_scheduler *scheduler;
     double *edge_visits; /* by cfg edge */
     enum cs_isa isa;
-    bool what_ran;       /* instructions of blocks that never did aren't decoded: nothing leads to them */
+    bool what_ran; /* instructions of blocks that never did aren't decoded: nothing leads to them */
     const struct cs_cycle_account_count *known;
     struct cs_culprit_memory *memory; /* by instruction; only while account_stalls runs */
 };

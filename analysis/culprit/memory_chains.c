@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chains through memory: a loop loads a value, changes it, and stores it where the next turn loads it. The scheduling model
- * knows registers only, so that it lets turns overlap that can't. A turn takes at least what an addition in memory was
- * measured to take, and what the model says of a longer way from the load to the store.
+ * knows registers only, so that it lets turns overlap that can't. A turn takes what an addition in memory was measured to
+ * take, or more where the way from the load to the store is longer.
  *
- * Proven by the program's text: load and store have the same address, whose registers the loop leaves as they are, and the
+ * The program's text proves it. Load and store have the same address, whose registers the loop leaves as they are. The
  * stored value comes from the loaded one. Bursts confirm that the load takes its bytes from a young store. */
 #include "analysis/culprit/cycle_account_internal.h"
 #include "analysis/culprit/model.h"

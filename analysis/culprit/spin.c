@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A loop that only another thread can end. It stores nothing and calls nothing, and each turn is the same as long as memory
- * is: what it reads is loaded from addresses that it leaves as they are, or was made of that earlier in the same turn.
+ * is. All that it reads is loaded from addresses that stay, or was made of that earlier in the same turn.
  *
  * Earlier means within a block, or within those that can be entered only from it. Then every block decides in each turn as in
  * the turn before. */

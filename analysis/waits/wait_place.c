@@ -156,8 +156,9 @@ const char *cs_wait_kind(const struct cs_calls *waits, const char *reason, uint6
                  {"pthread_cond_", "condition"}, {"pthread_rwlock_", "rwlock"},
                  {"pthread_join", "join"},       {"pthread_timedjoin", "join"},
                  {"pthread_clockjoin", "join"},  {"__pthread_clockjoin", "join"},
-                 {"sem_", "semaphore"},          {"pthread_barrier", "barrier"},
-                 {"pthread_spin", "mutex"},      {"flockfile", "mutex"}};
+                 {"sem_", "semaphore"},          {"__new_sem_wait", "semaphore"},
+                 {"pthread_barrier", "barrier"}, {"pthread_spin", "mutex"},
+                 {"flockfile", "mutex"}};
     const char *refined = strchr(reason, ':');
     if (refined)
         return refined + 1;

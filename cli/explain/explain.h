@@ -62,7 +62,8 @@ struct explanation {
     char absence[256];  /* a sentence on time without samples; "" = none */
     char machine[256];  /* a sentence on time that the machine took; "" = none */
     struct explain_gain of_function, of_program;
-    char *verify; /* a command; NULL: none that can be pasted */
+    bool gain_elsewhere; /* time that the cause takes in the functions that are called isn't in them */
+    char *verify;        /* a command; NULL: none that can be pasted */
 };
 
 /* Each is dropped beyond EXPLAIN_EVIDENCE_MAX. */

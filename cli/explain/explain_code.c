@@ -99,6 +99,10 @@ static void find_gain(struct explanation *e, const struct calc_subject *s, const
     high.share = fmin(high.share + uncertain(high.share, (double)s->account->samples), 1);
     e->of_function = (struct explain_gain){100 * a->saves, 100 * cause_saves(&low, machine),
                                            100 * cause_saves(&high, machine)};
+    const uint32_t at = cs_cfg_insn(s->account->cfg, a->worst.responsible);
+    e->gain_elsewhere = a->worst.cause == CS_CAUSE_MISPREDICT && at < s->account->cfg->n_insns &&
+                        s->account->insns[at].op.flags & CS_ISA_OP_INDIRECT &&
+                        s->account->insns[at].op.flags & CS_ISA_OP_CALL;
     e->of_program =
         (struct explain_gain){share * e->of_function.likely, fmax(share - all, 0) * e->of_function.low,
                               fmin(share + all, 1) * e->of_function.high};

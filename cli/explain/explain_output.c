@@ -95,8 +95,12 @@ static void put_gain(struct output *out, const struct explanation *e)
     if (isfinite(f->likely))
         output_line(out,
                     "Expected gain, of this cause only: %.0f %% of the function's time (%.0f to %.0f), %.0f "
-                    "%% of the program's CPU time (%.0f to %.0f). Less work gains more.",
-                    f->likely, f->low, f->high, p->likely, p->low, p->high);
+                    "%% of the program's CPU time (%.0f to %.0f). %s",
+                    f->likely, f->low, f->high, p->likely, p->low, p->high,
+                    e->gain_elsewhere
+                        ? "It may be much more: mispredicted calls also lose time in the functions "
+                          "that they call, which isn't in these figures."
+                        : "Less work gains more.");
     else if (isfinite(p->high) && e->about == EXPLAIN_CALL)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
                     p->high);

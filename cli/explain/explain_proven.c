@@ -77,9 +77,7 @@ static bool claim_spin(struct explanation *e, const struct calc_subject *s, doub
     e->address = spin.load;
     snprintf(e->cause, sizeof e->cause, "spin");
     snprintf(e->words, sizeof e->words, "Spinning");
-    e->advice = "a wait that lets the thread sleep after a few tries (a condition, a semaphore, a futex), or "
-                "less time "
-                "until the other thread is ready";
+    e->advice = "a wait in which the thread sleeps after a few tries (a condition, a semaphore, a futex)";
     claim(e, s, share, part, "a loop that waits for another thread",
           ": it loads the same words again and again, and only a change of them ends it");
     return true;

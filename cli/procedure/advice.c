@@ -44,9 +44,11 @@ bool cause_spins(const struct worst_cause *worst, const struct cs_cycle_account 
     const struct cs_cfg *cfg = a->cfg;
     const uint32_t tried =
         worst->cause == CS_CAUSE_LOCK ? cs_cfg_block(cfg, worst->responsible) : CS_CFG_EXIT;
+    const uint32_t at = cs_cfg_insn(cfg, worst->responsible);
     bool again = false;
     double got = 0;
-    if (tried >= cfg->n_blocks || cfg->blocks[tried].n_insns > 2 * SPIN_INSNS)
+    if (tried >= cfg->n_blocks || at >= cfg->n_insns || !(a->insns[at].op.flags & CS_ISA_OP_LOCK) ||
+        cfg->blocks[tried].n_insns > 2 * SPIN_INSNS)
         return false;
     for (uint32_t k = 0; k < cfg->blocks[tried].n_out; k++) {
         const uint32_t to = cfg->edges[cfg->blocks[tried].first_out + k].to;

@@ -23,6 +23,7 @@ struct place { /* what one address of an image is */
     uint32_t callee; /* of own code: what it calls there; of other code: its name; NONE: not known */
     uint32_t image;
     uint64_t start, samples; /* of the procedure; that fell there, in own code */
+    bool runtime;            /* the name is a function of a runtime, which has its file in it */
     bool glue;               /* the callee is how an interpreter calls: what comes below it says more */
     bool stated;             /* `kind` says what entered the kernel */
     enum called_kind kind;
@@ -43,7 +44,8 @@ struct finding {
     const struct profile_row *through;     /* NULL: whatever */
     const struct cs_image_procedure *from; /* NULL: whatever; else only what it caused in the kernel */
     const char *from_image;
-    double least; /* samples that it must have caused */
+    double least;       /* samples that it must have caused */
+    uint32_t *runtimes; /* by node: the name of a runtime's function, or NONE */
     CS_ARRAY(struct place) places;
 };
 
@@ -187,6 +189,7 @@ static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
     } else if (p) {
         place.callee = name_number(f->c, p->name);
         place.glue = is_glue(p->name);
+        place.runtime = strstr(p->name, ".py:") != NULL;
         place.stated = entry_kind(p->name, &place.kind);
     }
     struct place *kept = cs_array_add(&f->places);
@@ -248,6 +251,8 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
     call.in_system_calls = s->kernel && s->kind == CALLED_SYSTEM_CALL ? n : 0;
     call.in_faults = s->kernel && s->kind == CALLED_PAGE_FAULT ? n : 0;
     add_call(f->c, &call);
+    if (f->runtimes)
+        called_take_below(f->c, f->tree, f->runtimes, s->own, node, own->line);
 }
 
 static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kernel, struct state *states)
@@ -358,12 +363,18 @@ static void read_tree(struct finding *f, const struct profile *profile, const st
     if (is_kernel && (ways || !f->from))
         of_place = chain_line_places(catalog, profile->store, f->chains, ways, precise, true, place_at, f);
     if (of_node && of_place && states && is_kernel) {
-        for (uint32_t i = 1; i < n; i++)
+        f->runtimes = calloc(n + 1, sizeof *f->runtimes);
+        for (uint32_t i = 1; i < n; i++) {
             of_node[i] = of_place[chain_line_place(&f->chains->trees[0], i, precise)];
+            const struct place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
+            if (f->runtimes)
+                f->runtimes[i] = p && p->runtime ? p->callee : NONE;
+        }
         states[0].callee = NONE;
         walk(f, of_node, is_kernel, states);
         finish(f, catalog, of_node);
     }
+    free(f->runtimes);
     free(of_node);
     free(of_place);
     free(states);
@@ -384,10 +395,11 @@ static bool find(struct called *c, const struct profile *profile, struct finding
     c->lines = calloc(LINES_MAX, sizeof *c->lines);
     c->calls = calloc(CALLS_MAX, sizeof *c->calls);
     c->names = calloc(NAMES_MAX, sizeof *c->names);
+    c->below = calloc(CALLED_BELOW_MAX, sizeof *c->below);
     f.c = c;
     f.chains = &chains;
     f.tree = chains.trees[0].contexts;
-    if (c->lines && c->calls && c->names) {
+    if (c->lines && c->calls && c->names && c->below) {
         c->total = (double)cs_contexts_at(f.tree, CS_CONTEXTS_ROOT)->total;
         read_tree(&f, profile, catalog);
     }
@@ -414,6 +426,7 @@ void called_close(struct called *c)
     free(c->lines);
     free(c->calls);
     free(c->names);
+    free(c->below);
 }
 
 bool called_same_function(const struct called *c, uint32_t a, uint32_t b)

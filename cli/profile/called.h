@@ -10,6 +10,7 @@
  * frame isn't its own place. Time of interrupts is left out: they come whatever runs. */
 #pragma once
 
+#include "analysis/contexts/calls.h"
 #include "cli/profile/profile.h"
 
 struct called_line {
@@ -29,11 +30,19 @@ struct called_call { /* from one line, of one thing */
     uint64_t samples, in_system_calls, in_faults;
 };
 
+struct called_below { /* a runtime's function, anywhere below a line */
+    uint32_t line, name;
+    uint64_t samples;
+    double depth; /* sum over the samples: how many of them are outside of it, and itself */
+};
+#define CALLED_BELOW_MAX 4096u
+
 struct called {
+    struct called_below *below;
     struct called_line *lines;
     struct called_call *calls; /* most samples first */
     char (*names)[128];
-    uint32_t n_lines, n_calls, n_names;
+    uint32_t n_lines, n_calls, n_names, n_below;
     double total, own; /* samples with a chain; of them in the own function that has most itself */
     bool kernel_only;  /* time in the kernel of one function's calls: its inlined functions count as itself */
     char path[4096];   /* of the image of the first call's line */
@@ -46,6 +55,13 @@ bool called_find(struct called *c, const struct profile *profile, const struct p
 bool called_kernel(struct called *c, const struct profile *profile, const char *image_id,
                    const struct cs_image_procedure *function, double least);
 void called_close(struct called *c);
+
+/* Of a sample at `node` that belongs to `line`, at `own`. `runtimes`: by node the name of a runtime's function, or UINT32_MAX. */
+void called_take_below(struct called *c, const struct cs_contexts *tree, const uint32_t *runtimes,
+                       uint32_t own, uint32_t node, uint32_t line);
+/* The innermost of a runtime's functions below the function of `line` that have at least `least` samples, and its samples;
+ * NULL: there is none, or it is the one that is called. */
+const char *called_deepest(const struct called *c, uint32_t line, double least, double *samples);
 
 /* Samples of the calls from the function of `line`, from it or from its line alone. */
 double called_from_function(const struct called *c, uint32_t line);

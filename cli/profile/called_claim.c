@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAMED_FROM 0.05 /* of the calls, to be named in the claim */
+#define NAMED_FROM 0.05  /* of the calls, to be named in the claim */
+#define DEEPEST_FROM 0.6 /* of the calls: what has less of them isn't what they are about */
+#define COMPILED_ONCE                                                                                        \
+    "a pattern compiled once, outside of the loop, or a comparison written for this one pattern"
 #define NAMED_MAX 3
 
 /* What usually helps against calls of a function, by the beginning of its name. */
@@ -17,6 +20,7 @@ static const char *advice_of(const char *callee)
     static const struct {
         const char *names, *advice; /* names between blanks; one that ends with "*" is a beginning */
     } table[] = {
+        {" deepcopy* ", "a copy of what changes only, or a change that is undone in place of a copy"},
         {" malloc calloc realloc free reallocarray aligned_alloc posix_memalign operator* _Znwm _Znam "
          "_ZdlPv* _ZdaPv* _int_malloc _int_free ",
          "memory that is kept and used again, or one allocation outside of the loop"},
@@ -45,8 +49,8 @@ static const char *advice_of(const char *callee)
          "a wait for the event itself, in place of polling"},
         {" regcomp regexec re_search* re_compile* std::__detail::_* std::__cxx11::basic_regex* "
          "std::__cxx11::regex* ",
-         "a pattern compiled once, outside of the loop, or a comparison written for this one pattern"},
-        {" __cxa_throw __cxa_begin_catch __cxa_allocate_exception _Unwind_* ",
+         COMPILED_ONCE},
+        {" std::__throw* __cxa_throw __cxa_begin_catch __cxa_allocate_exception _Unwind_* ",
          "a result that says that it failed, in place of an exception, where failures are common"},
         {" __dynamic_cast ", "a virtual function or a tag, in place of a search through the types"},
         {" std::vector<>::_M_realloc* std::__cxx11::basic_string* std::_Rb_tree* std::_Hashtable* "
@@ -231,6 +235,11 @@ void called_claim(const struct called *c, const char *through, struct called_cla
         snprintf(within, sizeof within, " (%.1f %% of it is in the kernel's %s)",
                  100 * (faults ? claim->in_faults : claim->in_system_calls) / all,
                  faults ? "page faults" : "system calls");
+    double in_deepest = 0;
+    const char *deepest =
+        through || c->kernel_only ? NULL : called_deepest(c, claim->line, DEEPEST_FROM * all, &in_deepest);
+    if (deepest && strcmp(deepest, called_name(c, sums[0].first)) != 0)
+        snprintf(within, sizeof within, " (%.1f %% of it is in %.128s)", 100 * in_deepest / all, deepest);
     const uint32_t caller = called_caller(c, claim->line, all, &from_caller);
     if (caller != UINT32_MAX && !called_same_function(c, caller, claim->line))
         snprintf(from, sizeof from,
@@ -246,5 +255,7 @@ void called_claim(const struct called *c, const char *through, struct called_cla
     claim->advice =
         faults ? "memory that is kept and used again, not unmapped and mapped again; or memory that is "
                  "populated ahead, or of larger pages"
-               : advice_of(called_name(c, sums[0].first));
+        : deepest && (strstr(deepest, "/re/_") || strstr(deepest, "/sre_"))
+            ? COMPILED_ONCE
+            : advice_of(called_name(c, sums[0].first));
 }

@@ -314,6 +314,27 @@ static void a_load_that_takes_its_bytes_from_a_young_store_is_in_a_chain_through
     assert_true(chain && chain->share < 15 && v.unexplained > 85);
 }
 
+static void what_a_turn_carries_through_memory_is_a_chain_as_long_as_it_was_measured(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &load, .cycles = 10, .m = 2, .bursts = true, .memory = {.seen = true}};
+    struct cs_machine m = machine();
+    double expected, most, plain;
+    s.memory.forwarded = 1;
+    cs_culprit_expect(&s, &m, &plain, &most);
+    s.carried = 6;
+    cs_culprit_expect(&s, &m, &expected, &most);
+    assert_true(expected > plain && expected >= 6 && most >= expected);
+    struct cs_culprit_classification v = classify(&s);
+    const struct cs_culprit_suspect *chain = find(&v, CS_CAUSE_DEPENDENCY);
+    assert_true(chain && chain->carried && chain->share > 7);
+    assert_non_null(strstr(chain->reason, "through memory"));
+    s.carried = 0;
+    v = classify(&s);
+    chain = find(&v, CS_CAUSE_DEPENDENCY);
+    assert_true(chain && !chain->carried);
+}
+
 static void the_contexts_of_a_jump_with_many_targets_are_between_learnt_and_not(void **state)
 {
     (void)state;
@@ -483,6 +504,7 @@ int main(void)
         cmocka_unit_test(what_indices_point_to_overlaps_and_a_chase_does_not),
         cmocka_unit_test(misses_in_flight_together_share_their_wait),
         cmocka_unit_test(a_load_that_takes_its_bytes_from_a_young_store_is_in_a_chain_through_memory),
+        cmocka_unit_test(what_a_turn_carries_through_memory_is_a_chain_as_long_as_it_was_measured),
         cmocka_unit_test(the_contexts_of_a_jump_with_many_targets_are_between_learnt_and_not),
         cmocka_unit_test(use_of_few_lines_does_not_hide_those_seldom_used),
         cmocka_unit_test(a_prefetch_is_never_cleared_of_waiting_for_memory),
