@@ -18,7 +18,7 @@ static double uncertain(double share, double samples)
     return samples > 0 ? 2 * sqrt(fmax(share * (1 - share), 0) / samples) : 1;
 }
 
-/* "f has 90.0 % of the samples, and 80.0 % of this function is in WHAT, mostly at 0x1344 (p05.c:50)" */
+/* "FUNCTION has 90.0 % of the samples, and 80.0 % of this function is in WHAT, mostly at ADDRESS (FILE:LINE)ALSO" */
 static void claim(struct explanation *e, const struct calc_subject *s, double share, double part,
                   const char *what, const char *also)
 {
