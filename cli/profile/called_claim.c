@@ -239,7 +239,7 @@ void called_claim(const struct called *c, const char *through, struct called_cla
     const char *deepest =
         through || c->kernel_only ? NULL : called_deepest(c, claim->line, DEEPEST_FROM * all, &in_deepest);
     if (deepest && strcmp(deepest, called_name(c, sums[0].first)) != 0)
-        snprintf(within, sizeof within, " (%.1f %% of it is in %.128s)", 100 * in_deepest / all, deepest);
+        snprintf(within, sizeof within, " (%.1f %% of them are in %.128s)", 100 * in_deepest / all, deepest);
     const uint32_t caller = called_caller(c, claim->line, all, &from_caller);
     if (caller != UINT32_MAX && !called_same_function(c, caller, claim->line))
         snprintf(from, sizeof from,
