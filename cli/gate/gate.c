@@ -2,6 +2,7 @@
 /* gate: is the head slower than the base? */
 #include "cli/gate/builds.h"
 #include "cli/gate/cause.h"
+#include "cli/gate/relink.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -127,6 +128,13 @@ static int in_turn(const struct parsed *args, struct gate *gate)
                                .seconds = option_seconds(args, "for", TURNS_SECONDS),
                                .one_at_a_time = option_given(args, "one-at-a-time"),
                                .output = option_given(args, "show-output")};
+    char **const relink = option_given(args, "relink") ? gate_words(option(args, "relink")) : NULL;
+    gate->relinks = relink != NULL;
+    if (option_given(args, "relink") && !relink) {
+        free(turns.base);
+        return fails(
+            usage_error("--relink %s: no command, or a quote that isn't closed", option(args, "relink")));
+    }
     if (!turns.base)
         return fails(usage_error("--base-command %s: no command, or a quote that isn't closed",
                                  option(args, "base-command")));
@@ -139,6 +147,8 @@ static int in_turn(const struct parsed *args, struct gate *gate)
         rc = gate_record_in_turn(&turns, &err);
         if (rc == 0)
             rc = gate_compare_stores(gate, &err);
+        if (rc == 0 && relink && gate_may_be_layout(gate))
+            rc = gate_relink(gate, &turns, relink, &err);
         if (rc == 0 && gate_wants_causes(gate))
             rc = gate_record_causes(&turns, &err);
         gate_find_causes(gate);
@@ -155,6 +165,7 @@ static int in_turn(const struct parsed *args, struct gate *gate)
         rc = GATE_EXIT_FAILED;
     }
     free(turns.base);
+    free(relink);
     return rc;
 }
 
@@ -204,6 +215,8 @@ static int run(const struct parsed *args)
     if (stores + results + turns + builds != 1 || (stores && (!gate.base || !gate.head)))
         return fails(usage_error("give one of --base STORE --head STORE, --base-command COMMAND -- COMMAND, "
                                  "--results BASE HEAD, or --store STORE --image PROGRAM"));
+    if (!turns && option_given(args, "relink"))
+        return fails(usage_error("--relink needs --base-command"));
     if (turns && operand_count(args) < 1)
         return fails(usage_error("--base-command needs the head's command, behind --"));
     if (operand_count(args) != (results ? 2 : 0) && !turns)
@@ -236,6 +249,8 @@ static const struct option_entry options[] = {
     {"for", 0, "TIME", "how long base and head take turns, as 60s or 5m (60s)"},
     {"keep", 0, "DIR", "keep the runs there, as base.store and head.store"},
     {"one-at-a-time", 0, NULL, "never run base and head at the same time: they use one file, or one port"},
+    {"relink", 0, "COMMAND",
+     "links base and head again, with a layout by $CYCLESCOPE_LAYOUT: did layout change the pace?"},
     {"show-output", 0, NULL, "let both commands write where gate writes (default: nowhere)"},
     OPTION_FREQUENCY,
     {"results", 0, NULL,
@@ -276,7 +291,11 @@ const struct command command_gate = {
     "shown a growth of --must-see. Anything else is \"can't tell\", with what would tell.\n"
     "\n"
     "\"Layout\" is a change of time where the same instructions ran as often: where code or data lie made "
-    "it.\n"
+    "it. With --relink, gate runs that command with CYCLESCOPE_LAYOUT=1 to 12, if the pace changed and the "
+    "work "
+    "didn't. It times base and head as the command leaves them, for as long again as --for. At the end, it "
+    "runs "
+    "the command with 0, the layout as it was.\n"
     "\n"
     "With --base-command, gate counts the instructions of two runs of each, then records both commands in "
     "turn. That way a drift of the machine affects both. It starts no shell. With --results, each benchmark "

@@ -17,6 +17,8 @@
  *   build_commits  ... their commits
  *   build_shares   ... the verdict by epochs of a daemon
  *   report_builds  ... as tables
+ *   relink         is it layout? Other layouts of the head, timed
+ *   relink_judge   ... and judged
  *   words            a command in one text, as words
  *   results          files of benchmark tools
  *   results_format   their formats
@@ -39,6 +41,7 @@
 #define GATE_IGNORE_BELOW_APART 5.0 /* results files: the sides weren't measured in turn */
 #define GATE_MUST_SEE 3.0
 #define GATE_GUILTY_MAX 10
+#define GATE_LAYOUTS_MAX 12
 
 /* Layout: the time changed, and what ran is the same: where code or data lie made the difference. No failure. */
 enum gate_verdict { GATE_SAME, GATE_FASTER, GATE_SLOWER, GATE_CANT_TELL, GATE_LAYOUT };
@@ -74,6 +77,11 @@ struct gate_guilty {
     char cause_text[160];
 };
 
+struct gate_layout { /* the head linked again: against the base */
+    unsigned number; /* that the command was given */
+    struct gate_estimate estimate;
+};
+
 struct gate {
     struct gate_limits limits;
     const char *base, *head;    /* what was compared: stores or files */
@@ -82,6 +90,10 @@ struct gate {
     size_t n_checks;
     struct gate_guilty guilty[GATE_GUILTY_MAX];
     size_t n_guilty, n_guilty_all;
+    struct gate_layout layout[GATE_LAYOUTS_MAX];
+    size_t n_layouts;
+    bool relinks;       /* layouts are tried */
+    bool base_relinked; /* of the base, too: each has another one */
     enum gate_verdict verdict;
     char note[8][600];
     size_t n_notes;
@@ -113,6 +125,7 @@ struct gate_turns {
     const char *frequency; /* of samples; NULL: 4,000 a second */
     double seconds;
     bool causes;           /* record with bursts */
+    bool alone;            /* both have one thread: set by gate_record_in_turn */
     bool one_at_a_time;    /* never base and head at the same time */
     bool output;           /* of the commands, as they write it; else none */
     char not_counted[300]; /* why their instructions couldn't be counted; "": they were */

@@ -252,8 +252,11 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e, const 
             gate,
             "Time changed and work did not: the cause is the memory, other instructions, or where code and "
             "data lie.");
-    if (pace->verdict == GATE_LAYOUT)
-        gate_note(gate, "Relink with another order of the object files: a layout's difference changes, too.");
+    if (pace->verdict == GATE_LAYOUT && !gate->relinks)
+        gate_note(
+            gate,
+            "Relink with another order of the object files: a layout's difference changes, too. --relink "
+            "does so, and compares.");
 }
 
 int gate_compare_stores(struct gate *gate, struct cs_error *err)

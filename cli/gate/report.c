@@ -102,6 +102,29 @@ static void put_guilty(struct output *out, const struct gate *gate)
     output_line(out, "%s", "");
 }
 
+static void put_layouts(struct output *out, const struct gate *gate)
+{
+    static const struct column columns[] = {
+        {.key = "layout", .head = "layout", .kind = COLUMN_COUNT},
+        {.key = "change_percent", .head = "change %", .kind = COLUMN_NUMBER},
+        {.key = "low_percent", .head = "from %", .kind = COLUMN_NUMBER},
+        {.key = "high_percent", .head = "to %", .kind = COLUMN_NUMBER},
+        {.key = "runs", .head = "runs", .kind = COLUMN_COUNT},
+    };
+    if (!gate->relinks || (!gate->n_layouts && output_form(out) == OUTPUT_TEXT))
+        return;
+    struct table *table = output_table(out, "layouts", columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < gate->n_layouts; i++) {
+        const struct gate_estimate *e = &gate->layout[i].estimate;
+        table_count(table, gate->layout[i].number);
+        table_number(table, 100 * e->change);
+        table_number(table, 100 * e->low);
+        table_number(table, 100 * e->high);
+        table_count(table, e->runs[1]);
+    }
+    output_line(out, "%s", "");
+}
+
 int gate_report(const struct parsed *args, const struct gate *gate)
 {
     struct output *out = output_open(args);
@@ -119,9 +142,10 @@ int gate_report(const struct parsed *args, const struct gate *gate)
         gate_report_builds(out, gate->builds);
     put_checks(out, args, gate);
     put_guilty(out, gate);
+    put_layouts(out, gate);
     for (size_t i = 0, shown = 0; i < gate->n_checks && shown < ROWS_SHOWN; i++) {
         const struct gate_check *c = &gate->check[i];
-        if (c->verdict == GATE_CANT_TELL || c->verdict == GATE_SLOWER) {
+        if (c->verdict == GATE_CANT_TELL || c->verdict == GATE_SLOWER || c->verdict == GATE_LAYOUT) {
             output_line(out, "%s: %s: %s.", c->name, gate_verdict_names[c->verdict], c->sentence);
             shown++;
         }

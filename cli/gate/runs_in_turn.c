@@ -185,6 +185,7 @@ int gate_record_in_turn(struct gate_turns *t, struct cs_error *err)
         }
     }
     progress_fini(&bar);
+    t->alone = alone;
     return rc;
 }
 
