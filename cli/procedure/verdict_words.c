@@ -52,7 +52,8 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     if (v->misfit > MISFIT_MAX) {
         snprintf(text, size,
                  "No cause named: in %.0f %% of these samples the code ran faster than the scheduling model "
-                 "allows. The estimated execution counts or the model are wrong here; record longer",
+                 "allows. The estimated execution counts or the model are wrong here; record "
+                 "longer, or with --burst-rate 30",
                  100 * v->misfit);
         return;
     }
