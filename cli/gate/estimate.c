@@ -28,6 +28,17 @@ double gate_student(double chance, double freedom)
     return high;
 }
 
+double gate_mean(const struct gate_run *run, size_t n, unsigned side)
+{
+    double sum = 0, of = 0;
+    for (size_t i = 0; i < n; i++)
+        if (run[i].side == side && !isnan(run[i].value)) {
+            sum += run[i].value;
+            of++;
+        }
+    return of > 0 ? sum / of : (double)NAN;
+}
+
 CS_ORDER(by_time, struct gate_run, cs_order(a->began_ms, b->began_ms))
 
 struct pair {

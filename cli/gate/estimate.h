@@ -37,5 +37,7 @@ enum gate_scale { GATE_RATIO, GATE_DIFFERENCE };
  * side), or no memory. */
 bool gate_estimate(const struct gate_run *run, size_t n, enum gate_scale scale, double least_error,
                    struct gate_estimate *out);
+/* Mean of the runs of a side that have a value; NAN: none has. */
+double gate_mean(const struct gate_run *run, size_t n, unsigned side);
 /* t that Student's distribution is beyond, to both sides, with that chance. */
 double gate_student(double chance, double freedom);

@@ -17,17 +17,6 @@ static const char *const counters[GATE_COUNTS] = {
     [GATE_INSTRUCTIONS] = "exact.instructions:u",
 };
 
-double gate_mean(const struct gate_run *run, size_t n, unsigned side)
-{
-    double sum = 0, of = 0;
-    for (size_t i = 0; i < n; i++)
-        if (run[i].side == side && !isnan(run[i].value)) {
-            sum += run[i].value;
-            of++;
-        }
-    return of > 0 ? sum / of : (double)NAN;
-}
-
 /* Short waits of single places are sampled. Of a few short ones that is all noise, so what isn't idle is all less the idle ones. */
 double gate_waited_in(const struct gate_evidence *e, size_t run)
 {
@@ -74,6 +63,7 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
     if (rc < 0)
         return rc;
     rc = cs_wait_changes_add(&e->waits, e->functions.run[r].set, &groups);
+    rc = rc < 0 ? rc : gate_wait_kinds_add(&e->kinds, r, e->functions.n_runs, &groups);
     for (size_t i = 0; i < groups.n_threads; i++) {
         const struct cs_waiting_thread *t = &groups.threads[i];
         e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
@@ -151,7 +141,9 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     sampled_cpu(e);
     e->waited &= f->n_runs > 0;
     if (runs_join_renamed(f) < 0 || runs_compare(f, &e->comparison) < 0 ||
-        (e->waited && cs_wait_changes_end(&e->waits) < 0))
+        (e->waited &&
+         (cs_wait_changes_end(&e->waits) < 0 ||
+          gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e)) < 0)))
         return cs_fail(err, ENOMEM, "out of memory for %zu functions", f->n_rows);
     return 0;
 }
@@ -165,4 +157,5 @@ void gate_evidence_close(struct gate_evidence *e)
     free(e->comparison.change);
     runs_fini(&e->functions);
     cs_wait_changes_fini(&e->waits);
+    gate_wait_kinds_fini(&e->kinds);
 }

@@ -6,6 +6,7 @@
 #include "analysis/waits/wait_changes.h"
 #include "cli/compare/comparison.h"
 #include "cli/gate/gate.h"
+#include "cli/gate/wait_kinds.h"
 
 enum gate_count {
     GATE_CPU,     /* ns */
@@ -21,9 +22,10 @@ struct gate_evidence {
     struct comparison comparison;        /* of functions */
     struct gate_run *count[GATE_COUNTS]; /* by run, as functions.run; a value that wasn't counted is NAN */
     struct cs_wait_changes waits;        /* by run too, where `waited` */
-    double *off_cpu_ns;     /* by run: all threads' waits but those for a CPU, idle ones too; exact */
-    bool waited;            /* all runs recorded their waits */
-    struct gate_run *timed; /* runs that nothing recorded, ns of CPU time; none: 0 of them */
+    double *off_cpu_ns;           /* by run: all threads' waits but those for a CPU, idle ones too; exact */
+    struct gate_wait_kinds kinds; /* where `waited` */
+    bool waited;                  /* all runs recorded their waits */
+    struct gate_run *timed;       /* runs that nothing recorded, ns of CPU time; none: 0 of them */
     size_t n_timed;
     bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */
 };
@@ -38,5 +40,3 @@ int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, con
 double gate_whole(const struct gate_evidence *evidence);
 /* Time of threads in a run that waited for something else than a CPU or work. */
 double gate_waited_in(const struct gate_evidence *evidence, size_t run);
-/* Mean of the runs of a side that have it; NAN: none has. */
-double gate_mean(const struct gate_run *run, size_t n, unsigned side);

@@ -191,8 +191,23 @@ static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double b
     return gate_guilty_keep(gate, &one);
 }
 
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower, double grown_ns,
-                      double *net, struct cs_error *err)
+/* Sums are exact, and those of one place are a sample. NULL: no place has most of the growth. */
+static const struct cs_wait_change *place_of_most(const struct gate_evidence *e,
+                                                  const struct gate_wait_kind *kind, double grown_ns)
+{
+    const struct cs_wait_change *most = NULL;
+    for (size_t i = 0; i < e->waits.n; i++) {
+        const struct cs_wait_change *x = &e->waits.at[i];
+        if (is_wait(x) && (!kind || strcmp(x->kind, kind->kind) == 0) &&
+            x->difference > MOST * (kind ? kind->growth_ns : grown_ns) &&
+            (!most || x->difference > most->difference))
+            most = x;
+    }
+    return most;
+}
+
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower,
+                      const struct gate_wait_kind *kind, double grown_ns, double *net, struct cs_error *err)
 {
     const double base = gate_whole(e);
     const struct cs_wait_change *most = NULL;
@@ -204,14 +219,12 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slo
         const bool real = wait_counts(e, x);
         if (real)
             *net += x->difference / base;
-        if (is_wait(x) && x->difference > MOST * grown_ns && (!most || x->difference > most->difference))
-            most = x;
         if (x->difference > 0 && (real || (slower && may_count(x)))) {
             rc = keep_wait(gate, x, base);
             any = true;
         }
     }
-    if (rc == 0 && slower && !any && most) /* all waits are known exactly, those of one place are a sample */
+    if (rc == 0 && e->waited && base > 0 && slower && !any && (most = place_of_most(e, kind, grown_ns)))
         rc = keep_wait(gate, most, base);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for waits") : 0;
 }

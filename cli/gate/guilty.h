@@ -10,9 +10,10 @@
  * that only moved to another function is none. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
                           struct cs_error *err);
-/* `grown_ns`: all waits, a run. Where they are slower and no place alone is, the place of most of that growth is named. */
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower, double grown_ns,
-                      double *net, struct cs_error *err);
+/* `grown_ns`: all waits, a run. Where they are slower and no place alone is, the place of most of that growth is named; where it is
+ * `kind` that grew (NULL: unknown), of that kind's. */
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower,
+                      const struct gate_wait_kind *kind, double grown_ns, double *net, struct cs_error *err);
 
 /* A function's name as it is shown; the caller frees it. NULL: no memory. */
 char *gate_readable(const char *name);

@@ -172,12 +172,23 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     } else if (!e->waited && c->verdict == GATE_CANT_TELL) {
         strncat(c->sentence, "; so would record --waits", sizeof c->sentence - strlen(c->sentence) - 1);
     }
-    *rc = gate_guilty_waits(gate, e, c->verdict == GATE_SLOWER, (c->head - c->base) * 1e9, &net, err);
-    if (*rc == 0 && net > gate->limits.ignore_below / 100 && c->verdict != GATE_SLOWER) {
+    const double least = gate->limits.ignore_below / 100, by_kinds = gate_wait_kinds_net(&e->kinds);
+    const struct gate_wait_kind *kind = gate_wait_kinds_first(&e->kinds, least);
+    const bool kinds_grew = c->known && kind && by_kinds > least && c->estimate.high > least;
+    *rc = gate_guilty_waits(gate, e, c->verdict == GATE_SLOWER || kinds_grew, kinds_grew ? kind : NULL,
+                            (c->head - c->base) * 1e9, &net, err);
+    if (*rc == 0 && c->verdict != GATE_SLOWER && (kinds_grew || net > least)) {
         char change[32];
         c->verdict = GATE_SLOWER;
-        snprintf(c->sentence, sizeof c->sentence,
-                 "waits that really changed grew by %s of a run's time in sum", gate_percent(net, change));
+        if (net > least)
+            snprintf(c->sentence, sizeof c->sentence,
+                     "waits that really changed grew by %s of a run's time in sum",
+                     gate_percent(net, change));
+        else
+            snprintf(c->sentence, sizeof c->sentence,
+                     "waits of the kind %s grew by %s of a run's time; those of all kinds vary too much to "
+                     "show it",
+                     kind->kind, gate_percent(kind->estimate.change, change));
     }
     return true;
 }

@@ -86,6 +86,52 @@ if "threads' waits" in check["waits"]["what"]:
     assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
 P
 
+# The same in one thread, while another's wait differs from run to run by more: sleeps by themselves grew.
+cat >beside.c <<'C'
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void nap(void) { for (int i = 0; i < 3; i++) nanosleep(&(struct timespec){0, NAP}, 0); }
+static void *sleeper(void *none) { nap(); return none; }
+static void *waiter(void *none)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += getpid() * 7919L % 40 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&mutex);
+    while (pthread_cond_timedwait(&never, &mutex, &until) == 0)
+        ;
+    pthread_mutex_unlock(&mutex);
+    return none;
+}
+int main(void)
+{
+    pthread_t thread[2];
+    pthread_create(&thread[0], 0, sleeper, 0);
+    pthread_create(&thread[1], 0, waiter, 0);
+    for (unsigned long i = 0; i < 50000000; i++)
+        sum += i;
+    pthread_join(thread[0], 0);
+    pthread_join(thread[1], 0);
+}
+C
+gcc -g -O1 -pthread -DNAP=100000 -o short/beside beside.c && gcc -g -O1 -pthread -DNAP=3000000 -o long/beside beside.c || fail "gcc"
+gate --for 12s --base-command short/beside --json -- long/beside
+python3 - <<'P' || fail "longer sleeps beside another's waits: exit $code: $(cat said err)"
+import json
+said = json.load(open("said"))
+check = {c["check"]: c for c in said["checks"]}
+if "threads' waits" in check["waits"]["what"]:
+    assert check["waits"]["verdict"] == said["verdict"] == "slower", check
+    sleep, = [g for g in said["guilty"] if g["kind"] == "sleep"]
+    assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
+P
+
 # A command that can't run twice at the same time is timed one after the other.
 cat >lock.c <<'C'
 #include <fcntl.h>

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/gate/wait_kinds.h"
+
+#include "cli/gate/gate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHRANK 0.05 /* chance: what may be a shift between kinds is no growth */
+
+static bool is_wait(const char *what)
+{
+    static const char *const others[] = {"on-cpu", "stolen", "run-queue"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(what, others[i]) == 0)
+            return false;
+    return true;
+}
+
+int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
+                        const struct cs_wait_groups *run)
+{
+    for (size_t i = 0; i < run->n_totals; i++) {
+        const struct cs_wait_total *total = &run->totals[i];
+        size_t k = 0;
+        if (!is_wait(total->what) || strlen(total->what) >= sizeof kinds->at[0].kind)
+            continue;
+        while (k < kinds->n && strcmp(kinds->at[k].kind, total->what) != 0)
+            k++;
+        if (k == GATE_WAIT_KINDS_MAX)
+            continue;
+        struct gate_wait_kind *kind = &kinds->at[k];
+        if (k == kinds->n) {
+            if (!(kind->ns = calloc(n_runs, sizeof *kind->ns)))
+                return -ENOMEM;
+            strcpy(kind->kind, total->what);
+            kinds->n++;
+        }
+        kind->ns[r] += (double)total->ns;
+    }
+    return 0;
+}
+
+static double idle_in(const struct cs_wait_changes *waits, const char *kind, size_t r)
+{
+    double ns = 0;
+    for (size_t i = 0; i < waits->n; i++)
+        if (waits->at[i].idle && strcmp(waits->at[i].kind, kind) == 0)
+            ns += waits->at[i].by_run.at[r].ns;
+    return ns;
+}
+
+int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *run, size_t n_runs,
+                        const struct cs_wait_changes *waits, double whole_ns)
+{
+    struct gate_run *of = calloc(n_runs + 1, sizeof *of);
+    if (!of)
+        return -ENOMEM;
+    for (size_t k = 0; k < kinds->n && whole_ns > 0; k++) {
+        struct gate_wait_kind *kind = &kinds->at[k];
+        for (size_t r = 0; r < n_runs; r++) {
+            of[r] = run[r];
+            of[r].machine = (double)NAN;
+            of[r].value = fmax(kind->ns[r] - idle_in(waits, kind->kind, r), 0) / whole_ns;
+        }
+        if (!gate_estimate(of, n_runs, GATE_DIFFERENCE, 0, &kind->estimate))
+            continue;
+        const double mean = gate_mean(of, n_runs, 1) - gate_mean(of, n_runs, 0);
+        kind->growth_ns = mean * whole_ns;
+        kind->grew = kind->estimate.change > 0 && kind->estimate.chance < GATE_CHANCE / (double)kinds->n;
+        kind->shrank = kind->estimate.change < 0 && kind->estimate.chance < SHRANK;
+    }
+    free(of);
+    return 0;
+}
+
+double gate_wait_kinds_net(const struct gate_wait_kinds *kinds)
+{
+    double net = 0;
+    for (size_t k = 0; k < kinds->n; k++)
+        net += kinds->at[k].grew || kinds->at[k].shrank ? kinds->at[k].estimate.change : 0;
+    return net;
+}
+
+const struct gate_wait_kind *gate_wait_kinds_first(const struct gate_wait_kinds *kinds, double least)
+{
+    const struct gate_wait_kind *first = NULL;
+    for (size_t k = 0; k < kinds->n; k++) {
+        const struct gate_wait_kind *kind = &kinds->at[k];
+        if (kind->grew && kind->estimate.change > least && strcmp(kind->kind, "sleep") == 0)
+            return kind;
+        if (kind->grew && (!first || kind->growth_ns > first->growth_ns))
+            first = kind;
+    }
+    return first;
+}
+
+void gate_wait_kinds_fini(struct gate_wait_kinds *kinds)
+{
+    for (size_t k = 0; k < kinds->n; k++)
+        free(kinds->at[k].ns);
+    kinds->n = 0;
+}

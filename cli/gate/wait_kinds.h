@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a run's threads waited, by kind, in sum: known without sampling. A longer sleep is lost in the sum of all kinds where
+ * siblings' waits vary from run to run; by itself it isn't. */
+#pragma once
+
+#include "analysis/waits/wait_changes.h"
+#include "cli/gate/estimate.h"
+
+#define GATE_WAIT_KINDS_MAX 64
+
+struct gate_wait_kind {
+    char kind[32];
+    double *ns;                    /* by run, idle ones too */
+    struct gate_estimate estimate; /* of what isn't idle, as a share of the whole */
+    double growth_ns;              /* a run */
+    bool grew, shrank;
+};
+
+struct gate_wait_kinds {
+    struct gate_wait_kind at[GATE_WAIT_KINDS_MAX];
+    size_t n;
+};
+
+/* Of run `r` of `n_runs`. Kinds beyond the most have no sum of their own. -ENOMEM. */
+int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
+                        const struct cs_wait_groups *run);
+/* After the last run: which grew for sure, and which may have shrunk. `run` has side and time of each run. */
+int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *run, size_t n_runs,
+                        const struct cs_wait_changes *waits, double whole_ns);
+/* Share of the whole by which kinds grew, less what others may have shrunk by. */
+double gate_wait_kinds_net(const struct gate_wait_kinds *kinds);
+/* Of those that grew the one to blame: a sleep by more than `least`, for others may have waited for the sleeper; else the
+ * one that grew most. NULL: none grew. */
+const struct gate_wait_kind *gate_wait_kinds_first(const struct gate_wait_kinds *kinds, double least);
+void gate_wait_kinds_fini(struct gate_wait_kinds *kinds);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits by kind: a longer sleep shows although siblings' waits vary by more; a shift between kinds is no growth. */
+#include "cli/gate/wait_kinds.h"
+#include "tests/unit/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RUNS 8
+#define MS UINT64_C(1000000)
+
+/* Base, head, head, base. */
+static unsigned side_of(size_t r)
+{
+    return (r + 1) / 2 % 2;
+}
+
+static void of_runs(struct gate_wait_kinds *kinds, const uint64_t ns[RUNS][2],
+                    const struct cs_wait_changes *waits)
+{
+    struct gate_run run[RUNS];
+    *kinds = (struct gate_wait_kinds){.n = 0};
+    for (size_t r = 0; r < RUNS; r++) {
+        struct cs_wait_total totals[] = {{"on-cpu", 100 * MS + r * MS, 1},
+                                         {"run-queue", r * 40 * MS, 1},
+                                         {"sleep", ns[r][0], 4},
+                                         {"condition", ns[r][1], 4}};
+        const struct cs_wait_groups groups = {.totals = totals, .n_totals = 4};
+        run[r] = (struct gate_run){side_of(r), 1000 * r, 0, (double)NAN};
+        assert_int_equal(gate_wait_kinds_add(kinds, r, RUNS, &groups), 0);
+    }
+    assert_int_equal(kinds->n, 2);
+    assert_int_equal(gate_wait_kinds_end(kinds, run, RUNS, waits, 100 * MS), 0);
+}
+
+static const uint64_t varies[RUNS] = {31, 78, 40, 55, 90, 12, 66, 47};
+
+static void a_sleep_shows_although_siblings_wait(void **state)
+{
+    (void)state;
+    const struct cs_wait_changes none = {.n = 0};
+    uint64_t ns[RUNS][2];
+    struct gate_wait_kinds kinds;
+    for (size_t r = 0; r < RUNS; r++) {
+        ns[r][0] = (side_of(r) ? 5u : 2u) * MS + r * 1000;
+        ns[r][1] = varies[r] * MS;
+    }
+    of_runs(&kinds, ns, &none);
+    const struct gate_wait_kind *first = gate_wait_kinds_first(&kinds, 0.01);
+    assert_non_null(first);
+    assert_string_equal(first->kind, "sleep");
+    assert_true(fabs(first->growth_ns - 3 * MS) < 10000);
+    assert_true(fabs(gate_wait_kinds_net(&kinds) - 0.03) < 0.001);
+    gate_wait_kinds_fini(&kinds);
+}
+
+static void equal_runs_have_none(void **state)
+{
+    (void)state;
+    const struct cs_wait_changes none = {.n = 0};
+    uint64_t ns[RUNS][2];
+    struct gate_wait_kinds kinds;
+    for (size_t r = 0; r < RUNS; r++) {
+        ns[r][0] = 3 * MS + varies[r] * 1000;
+        ns[r][1] = varies[r] * MS;
+    }
+    of_runs(&kinds, ns, &none);
+    assert_null(gate_wait_kinds_first(&kinds, 0.01));
+    gate_wait_kinds_fini(&kinds);
+}
+
+/* Three milliseconds that were a wait for a sibling are a sleep now. */
+static void a_shift_between_kinds_is_no_growth(void **state)
+{
+    (void)state;
+    const struct cs_wait_changes none = {.n = 0};
+    uint64_t ns[RUNS][2];
+    struct gate_wait_kinds kinds;
+    for (size_t r = 0; r < RUNS; r++) {
+        ns[r][0] = (side_of(r) ? 5u : 2u) * MS + varies[r] * 1000;
+        ns[r][1] = (side_of(r) ? 7u : 10u) * MS + varies[RUNS - 1 - r] * 1000;
+    }
+    of_runs(&kinds, ns, &none);
+    assert_true(fabs(gate_wait_kinds_net(&kinds)) < 0.002);
+    gate_wait_kinds_fini(&kinds);
+}
+
+/* Of a thread that waits for something to do. */
+static void what_is_idle_does_not_count(void **state)
+{
+    (void)state;
+    struct cs_wait_in_run in_run[RUNS];
+    struct cs_wait_change idle = {
+        .kind = "sleep", .where = "ticker", .image = "", .meanwhile = "", .object = "", .idle = true};
+    struct cs_wait_changes waits = {.at = &idle, .n = 1};
+    uint64_t ns[RUNS][2];
+    struct gate_wait_kinds kinds;
+    for (size_t r = 0; r < RUNS; r++) {
+        ns[r][0] = (side_of(r) ? 50u : 20u) * MS + varies[r] * 1000;
+        ns[r][1] = varies[r] * MS;
+        in_run[r] =
+            (struct cs_wait_in_run){(double)ns[r][0] - 1 * MS - (double)varies[RUNS - 1 - r] * 500, 0, 0};
+    }
+    idle.by_run.at = in_run;
+    idle.by_run.n = RUNS;
+    of_runs(&kinds, ns, &waits);
+    assert_null(gate_wait_kinds_first(&kinds, 0.01));
+    gate_wait_kinds_fini(&kinds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sleep_shows_although_siblings_wait),
+        cmocka_unit_test(equal_runs_have_none),
+        cmocka_unit_test(a_shift_between_kinds_is_no_growth),
+        cmocka_unit_test(what_is_idle_does_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
