@@ -6,8 +6,10 @@
  *   estimate         runs in turn or apart: a change with its range
  *   verdict          from a change to a verdict, and what would tell more
  *   evidence         what each run of two stores used
+ *   wait_kinds       all waits of a run, by kind, exactly
  *   guilty           functions and lines that grew
  *   cause            the cause that grew in them
+ *   cause_compare    ... by calc's answers of base and head
  *   counted          runs that counted their instructions
  *   judge            from the evidence to the three measures
  *   runs_in_turn     records base and head in turn, times and counts some runs
@@ -68,13 +70,13 @@ struct gate_guilty {
     char *function, *image;
     char *file; /* NULL: no line is known */
     unsigned line;
-    bool line_sure;    /* its own growth is significant, too */
-    double base, head; /* seconds per run; NAN of GATE_COUNTED */
-    double share;      /* of the base's total that it grew by, percent */
-    double ratio;      /* head / base, the common factor removed; infinite: new */
-    const char *kind;  /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
-    char cause[40];    /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
-    char cause_text[160];
+    bool line_sure;       /* its own growth is significant, too */
+    double base, head;    /* seconds per run; NAN of GATE_COUNTED */
+    double share;         /* of the base's total that it grew by, percent */
+    double ratio;         /* head / base, the common factor removed; infinite: new */
+    const char *kind;     /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
+    char cause[40];       /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
+    char cause_text[160]; /* with figures; without a cause what is missing, "": nothing was asked */
 };
 
 struct gate_layout { /* the head linked again: against the base */
@@ -132,7 +134,7 @@ struct gate_turns {
 };
 /* Counts two runs of each, then records both until the time is over, two runs of each at least. The error says what failed. */
 int gate_record_in_turn(struct gate_turns *turns, struct cs_error *err);
-/* Records both with bursts, six runs of each or a fifth of the time: GATE_CAUSES_STORE. */
+/* Records both with bursts, 24 runs of each or a fifth of the time: GATE_CAUSES_STORE. */
 int gate_record_causes(struct gate_turns *turns, struct cs_error *err);
 /* As a shell splits words, without expanding any. NULL-terminated; NULL: a quote is left open, or there is no word. The caller
  * frees it with one free. */

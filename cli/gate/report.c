@@ -95,7 +95,7 @@ static void put_guilty(struct output *out, const struct gate *gate)
         table_text(table, g->function);
         table_text(table, g->image);
         table_text(table, g->file ? line : NULL);
-        table_text(table, *g->cause ? g->cause_text : NULL);
+        table_text(table, *g->cause_text ? g->cause_text : NULL);
         table_text(table, *g->cause ? g->cause : NULL);
         table_json(table, json_boolean(g->line_sure));
     }

@@ -24,7 +24,7 @@
 #define FREQUENCY "4000"
 #define BURST_RATE "--burst-rate=1000"
 /* Runs with bursts of each: a function of a few per cent is met by two bursts or more of them. But a long run is enough. */
-#define CAUSES_RUNS 6
+#define CAUSES_RUNS 24
 #define CAUSES_SHARE 0.2 /* of the time, of each: no further run */
 #define LOG "record.log"
 #define SUMMARY "record.json"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A cause grew where the least that the head has of it is above the most that the base had. It must be half of the function's growth,
+ * too.
+ *
+ * Where both sides ran the same instructions as often, what depends on the code alone took as long as before. A chain that waits
+ * longer waits for something that is in it. So it isn't what grew, and what it can't have taken is left to the other causes. */
+#include "cli/gate/cause_compare.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define BURSTS_MIN 2 /* of one side, to say anything of it */
+#define MOST 0.5     /* of the function's growth */
+#define AS_OFTEN 0.01
+
+struct part {
+    double low, likely, high; /* seconds a run */
+};
+
+static double percent(const json_t *object, const char *name, const char *member)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_number_value(member ? json_object_get(value, member) : value) / 100;
+}
+
+static double bursts(const json_t *answer)
+{
+    return json_number_value(json_object_get(json_object_get(answer, "evidence"), "bursts"));
+}
+
+/* At most all of the function's time, and that much where too few bursts saw it run. */
+static struct part part_of(const struct gate_cause_side *side, const char *cause)
+{
+    const json_t *summary = json_object_get(side->answer, "summary"),
+                 *d = json_object_get(summary, "dynamic");
+    const double fixed = percent(json_object_get(summary, "static"), cause, NULL);
+    if (!(bursts(side->answer) >= (side->counted ? 1 : BURSTS_MIN)))
+        return (struct part){0, side->seconds, side->seconds};
+    return (struct part){
+        side->seconds * (percent(d, cause, "low") + fixed),
+        side->seconds * (percent(d, cause, "share") + fixed),
+        side->seconds * fmin(percent(d, cause, "high") + fixed + percent(summary, "no_frequency", NULL), 1)};
+}
+
+/* Equal but for numbers: where code and data lie, and constants. */
+static bool same_words(const char *a, const char *b)
+{
+    static const char figures[] = "0123456789abcdefx";
+    while (*a || *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, figures);
+            b += strspn(b, figures);
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text ? text : "";
+}
+
+/* Why bursts hold that an instruction waits for a chain; "" where they don't. */
+static const char *chain_of(const json_t *instruction)
+{
+    const json_t *suspects = json_object_get(instruction, "suspects");
+    for (size_t i = 0; i < json_array_size(suspects); i++)
+        if (strcmp(text_of(json_array_get(suspects, i), "cause"), "dependency") == 0)
+            return text_of(json_array_get(suspects, i), "reason");
+    return "";
+}
+
+/* The same instructions, as often, and chains through memory where they were. */
+static bool is_same_code(const struct gate_cause_side side[2])
+{
+    const json_t *const instructions[2] = {json_object_get(side[0].answer, "instructions"),
+                                           json_object_get(side[1].answer, "instructions")};
+    const double ratio = side[1].executions / side[0].executions;
+    if (!(fabs(ratio - 1) < AS_OFTEN) || json_array_size(instructions[0]) != json_array_size(instructions[1]))
+        return false;
+    for (size_t i = 0; i < json_array_size(instructions[0]); i++) {
+        const json_t *const one[2] = {json_array_get(instructions[0], i), json_array_get(instructions[1], i)};
+        if (!same_words(text_of(one[0], "instruction"), text_of(one[1], "instruction")) ||
+            strcmp(chain_of(one[0]), chain_of(one[1])) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Not front-end: where code lies changes that. Not divider: numbers do. */
+static bool is_of_code(const char *cause)
+{
+    return strcmp(cause, "dependency") == 0 || strcmp(cause, "port") == 0;
+}
+
+/* What the head has of a cause at least, if causes of the code alone took no more than before. */
+static double left_for(const struct gate_cause_side side[2], const char *cause, double high)
+{
+    const json_t *summary = json_object_get(side[1].answer, "summary");
+    double left =
+        side[1].seconds * (1 - percent(summary, "execution", NULL) - percent(summary, "unexplained", NULL) -
+                           percent(summary, "no_frequency", NULL));
+    const char *other;
+    json_t *value;
+    json_object_foreach(json_object_get(summary, "dynamic"), other, value)
+    {
+        const double most = part_of(&side[1], other).high;
+        if (strcmp(other, cause) != 0)
+            left -= is_of_code(other) ? fmin(most, part_of(&side[0], other).high) : most;
+    }
+    return fmin(left, high);
+}
+
+static void __attribute__((format(printf, 2, 3))) no_cause(struct gate_guilty *g, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(g->cause_text, sizeof g->cause_text, format, arguments);
+    va_end(arguments);
+}
+
+/* Bursts of the head are draws of its time's causes: few are enough where one cause has nearly all of what it has more. */
+void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side[2])
+{
+    const char *cause, *most = NULL, *next = NULL;
+    json_t *value;
+    struct part was = {0}, is = {0};
+    double first = 0, second = 0;
+    const double growth = g->head - g->base, n = bursts(side[1].answer);
+    const bool same_code = is_same_code(side);
+    if (!(n >= BURSTS_MIN)) {
+        no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, BURSTS_MIN);
+        return;
+    }
+    json_object_foreach(json_object_get(json_object_get(side[1].answer, "summary"), "dynamic"), cause, value)
+    {
+        const struct part a = part_of(&side[0], cause);
+        struct part b = part_of(&side[1], cause);
+        if (same_code && is_of_code(cause))
+            continue;
+        if (same_code)
+            b.low = fmax(b.low, left_for(side, cause, b.high));
+        b.likely = fmax(b.likely, b.low);
+        const double more = b.likely - a.likely;
+        if (more <= first) {
+            next = more > second ? cause : next;
+            second = fmax(second, more);
+            continue;
+        }
+        second = first;
+        next = most;
+        first = more;
+        most = cause;
+        was = a;
+        is = b;
+    }
+    if (!most || !(first > MOST * growth))
+        no_cause(g, "no cause: none has half of the growth");
+    else if (!(second < first / 2))
+        no_cause(g, "no cause: %s and %s both grew", most, next);
+    else if (!(is.low > was.high))
+        no_cause(g, "no cause: %s has %.3g to %.3g s of a run, and had up to %.3g s; more bursts would tell",
+                 most, is.low, is.high, was.high);
+    else {
+        snprintf(g->cause, sizeof g->cause, "%s", most);
+        snprintf(g->cause_text, sizeof g->cause_text, "%s: %.3g s of a run, %.3g s before", most, is.likely,
+                 was.likely < was.high ? was.likely : was.high);
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* calc's answers of base and head: which cause of a function's grew? Its answers are our own program's, about hostile code. */
+#pragma once
+
+#include "cli/gate/gate.h"
+
+#include <jansson.h>
+
+struct gate_cause_side {
+    json_t *answer;             /* NULL: none */
+    double seconds, executions; /* a run; executions of its busiest instruction, 0: unknown */
+    bool counted;               /* the answer knows the executions, too */
+};
+
+/* Fills cause and cause_text, or cause_text with what is missing. */
+void gate_cause_compare(struct gate_guilty *guilty, const struct gate_cause_side side[2]);

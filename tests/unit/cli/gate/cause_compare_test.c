@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which cause of a function's grew, by answers whose truth is known because they are written here. */
+#include "cli/gate/cause_compare.h"
+#include "tests/unit/test.h"
+
+#include <string.h>
+
+/* A loop whose load waits for the loop's own store: of a run of 10 ms in the base and 15 ms in the head, percent. */
+struct written {
+    double bursts, seconds, executions;
+    const char *offset, *chain;
+    double dependency[3], d_cache[3], mispredict[3]; /* low, likely, high */
+};
+
+static struct gate_cause_side side_of(const struct written *w)
+{
+    const double execution = 100 - w->dependency[1] - w->d_cache[1] - w->mispredict[1];
+    const double *const d = w->dependency, *const c = w->d_cache, *const m = w->mispredict;
+    json_t *answer = json_pack(
+        "{s:{s:f}, s:{s:{s:{s:f,s:f,s:f}, s:{s:f,s:f,s:f}, s:{s:f,s:f,s:f}}, s:{}, s:f, s:f, s:f},"
+        " s:[{s:s, s:[{s:s, s:s}]}]}",
+        "evidence", "bursts", w->bursts, "summary", "dynamic", "dependency", "low", d[0], "share", d[1],
+        "high", d[2], "d-cache", "low", c[0], "share", c[1], "high", c[2], "mispredict", "low", m[0], "share",
+        m[1], "high", m[2], "static", "execution", execution, "unexplained", 0.0, "no_frequency", 0.0,
+        "instructions", "instruction", w->offset, "suspects", "cause", "dependency", "reason", w->chain);
+    assert_non_null(answer);
+    return (struct gate_cause_side){answer, w->seconds, w->executions, false};
+}
+
+#define CHAIN "100 % of its loads read what a store has just written"
+#define BASE                                                                                                 \
+    {                                                                                                        \
+        8, 0.010, 1e6, "mov 0x11b1f0, %rax", CHAIN, {30, 50, 60}, {0, 10, 34},                               \
+        {                                                                                                    \
+            0, 0, 0                                                                                          \
+        }                                                                                                    \
+    }
+
+static void assert_cause(struct written base, struct written head, const char *cause, const char *text)
+{
+    struct gate_guilty g = {.base = base.seconds, .head = head.seconds};
+    struct gate_cause_side side[2] = {side_of(&base), side_of(&head)};
+    gate_cause_compare(&g, side);
+    assert_string_equal(g.cause, cause);
+    if (!strstr(g.cause_text, text))
+        fail_msg("\"%s\" isn't in \"%s\"", text, g.cause_text);
+    json_decref(side[0].answer);
+    json_decref(side[1].answer);
+}
+
+static void a_cause_that_surely_grew_is_named(void **state)
+{
+    (void)state;
+    const struct written head = {8,     0.020,        1e6,          "mov 0x11b1f0, %rax",
+                                 CHAIN, {20, 25, 30}, {55, 60, 70}, {0, 0, 0}};
+    assert_cause((struct written)BASE, head, "d-cache", "d-cache: 0.012 s of a run, 0.001 s before");
+}
+
+/* The chain's wait grew: of the same code that is what the chain waits for. Bounds of the miss alone overlap. */
+static void a_chain_of_the_same_code_grows_by_what_is_in_it(void **state)
+{
+    (void)state;
+    struct written head = {8, 0.020, 1e6, "mov 0x22c3a0, %rax", CHAIN, {25, 50, 65}, {15, 35, 75}, {0, 0, 0}};
+    assert_cause((struct written)BASE, head, "d-cache", "d-cache");
+    /* Not of other code, of code that ran more often, or of a chain through memory that wasn't there. */
+    head.offset = "mov 0x22c3a0, %rbx";
+    assert_cause((struct written)BASE, head, "", "no cause: d-cache and dependency both grew");
+    head.offset = "mov 0x22c3a0, %rax";
+    head.executions = 2e6;
+    assert_cause((struct written)BASE, head, "", "no cause");
+    head.executions = 1e6;
+    head.chain = "an operand of the round before";
+    assert_cause((struct written)BASE, head, "", "no cause");
+}
+
+/* Two other causes may have what is left. */
+static void what_is_left_must_be_of_one_cause(void **state)
+{
+    (void)state;
+    const struct written head = {8,     0.020,        1e6,          "mov 0x22c3a0, %rax",
+                                 CHAIN, {25, 35, 65}, {15, 36, 60}, {0, 29, 60}};
+    assert_cause((struct written)BASE, head, "", "no cause: d-cache and mispredict both grew");
+}
+
+static void too_little_evidence_is_said(void **state)
+{
+    (void)state;
+    struct written head = {1, 0.020, 1e6, "mov 0x22c3a0, %rax", CHAIN, {20, 25, 30}, {55, 60, 70}, {0, 0, 0}};
+    assert_cause((struct written)BASE, head, "", "no cause: 1 bursts of the head met it, 2 are needed");
+    head.bursts = 8;
+    head.d_cache[0] = 10;
+    head.dependency[2] = 90;
+    head.executions = 0;
+    assert_cause((struct written)BASE, head, "", "had up to 0.0034 s; more bursts would tell");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cause_that_surely_grew_is_named),
+        cmocka_unit_test(a_chain_of_the_same_code_grows_by_what_is_in_it),
+        cmocka_unit_test(what_is_left_must_be_of_one_cause),
+        cmocka_unit_test(too_little_evidence_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
