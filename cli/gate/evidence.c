@@ -31,14 +31,15 @@ double gate_whole(const struct gate_evidence *e)
 {
     const size_t n = e->functions.n_runs;
     const double elapsed = gate_mean(e->count[GATE_ELAPSED], n, 0), cpu = gate_mean(e->count[GATE_CPU], n, 0);
-    double waited = 0, runs = 0;
+    double waited = 0, alone = 0, runs = 0;
     for (size_t r = 0; e->waited && r < n; r++)
         if (e->functions.run[r].set == 0) {
             waited += gate_waited_in(e, r);
+            alone += e->alone[r];
             runs++;
         }
     const double own = runs > 0 ? cpu + waited / runs : 0;
-    return own > 0 && own < elapsed ? own : elapsed;
+    return own > 0 && own < elapsed ? own : runs > 0 ? elapsed * alone / runs : elapsed;
 }
 
 /* NAN: wasn't counted. */
@@ -68,6 +69,9 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
         const struct cs_waiting_thread *t = &groups.threads[i];
         e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
     }
+    bool by_own;
+    const double on = (double)groups.on_ns, queued = (double)cs_wait_for_cpu_ns(&groups, &by_own);
+    e->alone[r] = by_own || !(on > 0) ? 1 : on / (on + queued);
     cs_wait_groups_close(&groups);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the waits of %s", cs_store_path(store)) : 0;
 }
@@ -122,7 +126,8 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     for (unsigned k = 0; rc == 0 && k < GATE_COUNTS; k++)
         if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
             rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
-    if (rc == 0 && !(e->off_cpu_ns = calloc(f->n_runs + 1, sizeof *e->off_cpu_ns)))
+    if (rc == 0 && (!(e->off_cpu_ns = calloc(f->n_runs + 1, sizeof *e->off_cpu_ns)) ||
+                    !(e->alone = calloc(f->n_runs + 1, sizeof *e->alone))))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
         struct cs_store *open;
@@ -154,6 +159,7 @@ void gate_evidence_close(struct gate_evidence *e)
         free(e->count[k]);
     free(e->timed);
     free(e->off_cpu_ns);
+    free(e->alone);
     free(e->comparison.change);
     runs_fini(&e->functions);
     cs_wait_changes_fini(&e->waits);

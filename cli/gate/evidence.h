@@ -22,7 +22,9 @@ struct gate_evidence {
     struct comparison comparison;        /* of functions */
     struct gate_run *count[GATE_COUNTS]; /* by run, as functions.run; a value that wasn't counted is NAN */
     struct cs_wait_changes waits;        /* by run too, where `waited` */
-    double *off_cpu_ns;           /* by run: all threads' waits but those for a CPU, idle ones too; exact */
+    double *off_cpu_ns; /* by run: all threads' waits but those for a CPU, idle ones too; exact */
+    double *
+        alone; /* by run: the share of its time that it would take without others' load: they keep all threads from running */
     struct gate_wait_kinds kinds; /* where `waited` */
     bool waited;                  /* all runs recorded their waits */
     struct gate_run *timed;       /* runs that nothing recorded, ns of CPU time; none: 0 of them */
@@ -36,7 +38,8 @@ void gate_evidence_close(struct gate_evidence *evidence);
 /* The runs of a side, as runs_add: its store's, or of two builds those that count. */
 int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
                   enum profile_by by, struct cs_error *err);
-/* What waits are a share of: the base's elapsed time, without that of a lone thread that stood for other programs. */
+/* What waits are a share of: the base's elapsed time, without what others' load made of it. A lone thread's is known; of several, a
+ * sibling waits as much longer as they run later. */
 double gate_whole(const struct gate_evidence *evidence);
 /* Time of threads in a run that waited for something else than a CPU or work. */
 double gate_waited_in(const struct gate_evidence *evidence, size_t run);
