@@ -74,7 +74,7 @@ struct gate_guilty {
     double base, head;    /* seconds per run; NAN of GATE_COUNTED */
     double share;         /* of the base's total that it grew by, percent */
     double ratio;         /* head / base, the common factor removed; infinite: new */
-    const char *kind;     /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
+    char kind[32];        /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
     char cause[40];       /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
     char cause_text[160]; /* with figures; without a cause what is missing, "": nothing was asked */
 };

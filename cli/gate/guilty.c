@@ -180,11 +180,11 @@ static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double b
 {
     struct gate_guilty one = {.function = (char *)(*x->where ? x->where : "[no code of its own]"),
                               .image = (char *)x->image,
-                              .kind = x->kind,
                               .base = x->side[0].ns * 1e-9,
                               .head = x->side[1].ns * 1e-9,
                               .share = 100 * x->difference / base,
                               .ratio = x->ratio};
+    snprintf(one.kind, sizeof one.kind, "%s", x->kind);
     snprintf(one.cause, sizeof one.cause, "%s", x->kind);
     snprintf(one.cause_text, sizeof one.cause_text, "%s%s%.60s: %.3g s of a run, %.3g s before", x->kind,
              *x->object ? ", " : "", x->object, one.head, one.base);
