@@ -43,57 +43,94 @@ static json_t *ask(const char *function, const char *store, const char *counted)
     return answer;
 }
 
-/* How often a run of the store's executed that instruction, by counts; 0: unknown. */
-static double executions(struct cs_store *store, const char *image, uint64_t offset)
+struct counts {
+    uint64_t *offset; /* of the answer's instructions, ascending */
+    double *times;    /* a run executed them, by counts */
+    size_t n;
+};
+
+static void add_count(struct counts *c, uint64_t offset, double times)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (c->offset[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < c->n && c->offset[low] == offset)
+        c->times[low] += times;
+}
+
+/* How often a run of the store's executed each instruction. False: unknown. */
+static bool count_in(struct counts *c, struct cs_store *store, const char *image)
 {
     const struct cs_query query = {.kind = CS_KIND_POINTS, .event = "instructions"};
     const struct cs_catalog *catalog;
     const struct cs_store_epoch *epoch;
     struct cs_error err = {0};
-    double sum = 0;
     size_t n = 0, at = 0;
-    if (cs_store_catalog(store, &catalog, &err) < 0 || cs_store_epochs(store, &epoch, &n, &err) < 0)
-        return 0;
+    if (cs_store_catalog(store, &catalog, &err) < 0 || cs_store_epochs(store, &epoch, &n, &err) < 0 || !n)
+        return false;
     for (const struct cs_store_profile_ref *ref; (ref = cs_catalog_next(catalog, &query, &at)) != NULL;) {
         struct cs_table *table;
         if (strcmp(ref->image->path, image) != 0 || cs_store_load(ref, &table, &err) < 0)
             continue;
         for (size_t i = 0; i < cs_table_rows(table); i++)
-            if (cs_table_row(table, i)[0] == offset)
-                sum += (double)cs_table_row(table, i)[1];
+            add_count(c, cs_table_row(table, i)[0], (double)cs_table_row(table, i)[1] / (double)n);
         cs_table_close(table);
     }
-    return n ? sum / (double)n : 0;
+    return true;
 }
 
-/* "ADDRESS=N" of the answer's busiest instruction, for all recordings of `store`, by the runs of `work` that were counted; N a run. */
-static double count_busiest(const json_t *answer, const char *store, const char *work, char *text,
-                            size_t size)
+static size_t recordings_of(const char *store)
 {
-    const char *image = json_string_value(json_object_get(answer, "image")), *busiest = NULL;
     const struct cs_store_epoch *epoch;
-    struct cs_store *counts = NULL, *recorded = NULL;
+    struct cs_store *open;
     struct cs_error err = {0};
-    double most = 0, n = 0;
-    size_t i, recordings = 0;
-    json_t *one;
-    json_array_foreach(json_object_get(answer, "instructions"), i, one)
-    {
-        const double visits = json_number_value(json_object_get(one, "visits"));
-        busiest = visits > most ? json_string_value(json_object_get(one, "offset")) : busiest;
-        most = fmax(visits, most);
+    size_t n = 0;
+    if (cs_store_open(store, CS_STORE_READ, &open, &err) < 0)
+        return 0;
+    if (cs_store_epochs(open, &epoch, &n, &err) < 0)
+        n = 0;
+    cs_store_close(open);
+    return n;
+}
+
+/* Fills executions and model_seconds by the runs of `work` that were counted, and "ADDRESS=N" of the busiest instruction, for all
+ * recordings of `store`. */
+static void count_executions(struct gate_cause_side *side, const char *store, const char *work, char *text,
+                             size_t size)
+{
+    const json_t *instructions = json_object_get(side->answer, "instructions");
+    const char *image = json_string_value(json_object_get(side->answer, "image")), *busiest = "";
+    const double hz = json_number_value(json_object_get(side->answer, "core_hz"));
+    const size_t n = json_array_size(instructions);
+    struct counts c = {calloc(n + 1, sizeof *c.offset), calloc(n + 1, sizeof *c.times), n};
+    struct cs_store *counts;
+    struct cs_error err = {0};
+    double cycles = 0;
+    for (size_t i = 0; c.offset && i < n; i++) {
+        const char *offset = json_string_value(json_object_get(json_array_get(instructions, i), "offset"));
+        c.offset[i] = offset ? strtoull(offset, NULL, 0) : 0;
     }
-    if (image && busiest && cs_store_open(work, CS_STORE_READ, &counts, &err) == 0) {
-        n = executions(counts, image, strtoull(busiest, NULL, 0));
+    if (c.offset && c.times && image && cs_store_open(work, CS_STORE_READ, &counts, &err) == 0) {
+        const bool known = count_in(&c, counts, image);
+        for (size_t i = 0; known && i < n; i++) {
+            const json_t *one = json_array_get(instructions, i);
+            cycles += c.times[i] * json_number_value(json_object_get(one, "m"));
+            if (c.times[i] <= side->executions)
+                continue;
+            side->executions = c.times[i];
+            busiest = json_string_value(json_object_get(one, "offset"));
+        }
         cs_store_close(counts);
     }
-    if (n > 0 && cs_store_open(store, CS_STORE_READ, &recorded, &err) == 0) {
-        if (cs_store_epochs(recorded, &epoch, &recordings, &err) < 0)
-            recordings = 0;
-        cs_store_close(recorded);
-    }
-    snprintf(text, size, "%s=%.0f", busiest ? busiest : "", n * (double)recordings);
-    return recordings ? n : 0;
+    side->model_seconds = hz > 0 ? cycles / hz : 0;
+    snprintf(text, size, "%s=%.0f", busiest, side->executions * (double)recordings_of(store));
+    free(c.offset);
+    free(c.times);
 }
 
 /* Where counts are known, cycles of an execution are measured and not fitted; that counts as evidence. */
@@ -105,7 +142,8 @@ static struct gate_cause_side calc(const char *function, const char *name, doubl
     gate_beside(name, GATE_CAUSES_STORE, store);
     gate_beside(name, GATE_COUNTED_STORE, work);
     side.answer = ask(function, store, NULL);
-    side.executions = side.answer ? count_busiest(side.answer, store, work, text, sizeof text) : 0;
+    if (side.answer)
+        count_executions(&side, store, work, text, sizeof text);
     if (side.executions > 0 && (better = ask(function, store, text)) != NULL) {
         json_decref(side.answer);
         side.answer = better;

@@ -14,6 +14,7 @@
 #define BURSTS_MIN 2 /* of one side, to say anything of it */
 #define MOST 0.5     /* of the function's growth */
 #define AS_OFTEN 0.01
+#define MODEL_ERROR 0.3 /* as calc has it */
 
 struct part {
     double low, likely, high; /* seconds a run */
@@ -30,18 +31,27 @@ static double bursts(const json_t *answer)
     return json_number_value(json_object_get(json_object_get(answer, "evidence"), "bursts"));
 }
 
-/* At most all of the function's time, and that much where too few bursts saw it run. */
+/* Not front-end: where code lies changes that. Not divider: numbers do. */
+static bool is_of_code(const char *cause)
+{
+    return strcmp(cause, "dependency") == 0 || strcmp(cause, "port") == 0;
+}
+
+/* At most all of the function's time, and that much where too few bursts saw it run; but what the code takes without any stall, by
+ * counts, is no stall. */
 static struct part part_of(const struct gate_cause_side *side, const char *cause)
 {
     const json_t *summary = json_object_get(side->answer, "summary"),
                  *d = json_object_get(summary, "dynamic");
-    const double fixed = percent(json_object_get(summary, "static"), cause, NULL);
+    const double fixed = percent(json_object_get(summary, "static"), cause, NULL), seconds = side->seconds,
+                 least = is_of_code(cause) ? 0 : (1 - MODEL_ERROR) * side->model_seconds,
+                 most = fmax(seconds - least, 0);
     if (!(bursts(side->answer) >= (side->counted ? 1 : BURSTS_MIN)))
-        return (struct part){0, side->seconds, side->seconds};
-    return (struct part){
-        side->seconds * (percent(d, cause, "low") + fixed),
-        side->seconds * (percent(d, cause, "share") + fixed),
-        side->seconds * fmin(percent(d, cause, "high") + fixed + percent(summary, "no_frequency", NULL), 1)};
+        return (struct part){0, most, most};
+    const double high = percent(d, cause, "high") + fixed + percent(summary, "no_frequency", NULL);
+    return (struct part){fmin(seconds * (percent(d, cause, "low") + fixed), most),
+                         fmin(seconds * (percent(d, cause, "share") + fixed), most),
+                         fmin(seconds * high, most)};
 }
 
 /* Equal but for numbers: where code and data lie, and constants. */
@@ -90,12 +100,6 @@ static bool is_same_code(const struct gate_cause_side side[2])
             return false;
     }
     return true;
-}
-
-/* Not front-end: where code lies changes that. Not divider: numbers do. */
-static bool is_of_code(const char *cause)
-{
-    return strcmp(cause, "dependency") == 0 || strcmp(cause, "port") == 0;
 }
 
 /* What the head has of a cause at least, if causes of the code alone took no more than before. */

@@ -9,6 +9,7 @@
 struct gate_cause_side {
     json_t *answer;             /* NULL: none */
     double seconds, executions; /* a run; executions of its busiest instruction, 0: unknown */
+    double model_seconds;       /* that the model has a run take without any stall; 0: unknown */
     bool counted;               /* the answer knows the executions, too */
 };
 

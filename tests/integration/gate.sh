@@ -52,7 +52,7 @@ int main(void)
 C
 mkdir near far
 gcc -g -O1 -DSTRIDE=1 -o near/walk walk.c && gcc -g -O1 -DSTRIDE=1048583 -o far/walk walk.c || fail "gcc"
-gate --for 12s --base-command near/walk --keep walks --json -- far/walk
+gate --for 30s --base-command near/walk --keep walks --json -- far/walk
 [ $code = 1 ] || fail "a walk that misses: exit $code: $(cat said err)"
 python3 - <<'P' || fail "a walk that misses: $(cat said)"
 import json
@@ -121,7 +121,7 @@ int main(void)
 }
 C
 gcc -g -O1 -pthread -DNAP=100000 -o short/beside beside.c && gcc -g -O1 -pthread -DNAP=3000000 -o long/beside beside.c || fail "gcc"
-gate --for 12s --base-command short/beside --json -- long/beside
+gate --for 30s --base-command short/beside --json -- long/beside
 python3 - <<'P' || fail "longer sleeps beside another's waits: exit $code: $(cat said err)"
 import json
 said = json.load(open("said"))
