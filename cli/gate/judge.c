@@ -184,11 +184,16 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
             snprintf(c->sentence, sizeof c->sentence,
                      "waits that really changed grew by %s of a run's time in sum",
                      gate_percent(net, change));
-        else
+        else { /* that is what is judged, then */
+            c->what = "threads' waits of one kind per run, none for a CPU";
+            c->base = kind->base_ns * 1e-9;
+            c->head = kind->head_ns * 1e-9;
+            c->estimate = kind->estimate;
             snprintf(c->sentence, sizeof c->sentence,
                      "waits of the kind %s grew by %s of a run's time; those of all kinds vary too much to "
                      "show it",
                      kind->kind, gate_percent(kind->estimate.change, change));
+        }
     }
     return true;
 }

@@ -67,8 +67,9 @@ int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *ru
         }
         if (!gate_estimate(of, n_runs, GATE_DIFFERENCE, 0, &kind->estimate))
             continue;
-        const double mean = gate_mean(of, n_runs, 1) - gate_mean(of, n_runs, 0);
-        kind->growth_ns = mean * whole_ns;
+        kind->base_ns = gate_mean(of, n_runs, 0) * whole_ns;
+        kind->head_ns = gate_mean(of, n_runs, 1) * whole_ns;
+        kind->growth_ns = kind->head_ns - kind->base_ns;
         kind->grew = kind->estimate.change > 0 && kind->estimate.chance < GATE_CHANCE / (double)kinds->n;
         kind->shrank = kind->estimate.change < 0 && kind->estimate.chance < SHRANK;
     }

@@ -10,9 +10,9 @@
 
 struct gate_wait_kind {
     char kind[32];
-    double *ns;                    /* by run, idle ones too */
-    struct gate_estimate estimate; /* of what isn't idle, as a share of the whole */
-    double growth_ns;              /* a run */
+    double *ns;                         /* by run, idle ones too */
+    struct gate_estimate estimate;      /* of what isn't idle, as a share of the whole */
+    double base_ns, head_ns, growth_ns; /* a run, of what isn't idle */
     bool grew, shrank;
 };
 
