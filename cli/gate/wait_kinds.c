@@ -10,9 +10,10 @@
 
 #define SHRANK 0.05 /* chance: what may be a shift between kinds is no growth */
 
-static bool is_wait(const char *what)
+/* The kernel takes pages away when it likes: that kind isn't judged by itself. */
+static bool is_of_program(const char *what)
 {
-    static const char *const others[] = {"on-cpu", "stolen", "run-queue"};
+    static const char *const others[] = {"on-cpu", "stolen", "run-queue", "page-fault"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(what, others[i]) == 0)
             return false;
@@ -25,7 +26,7 @@ int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
     for (size_t i = 0; i < run->n_totals; i++) {
         const struct cs_wait_total *total = &run->totals[i];
         size_t k = 0;
-        if (!is_wait(total->what) || strlen(total->what) >= sizeof kinds->at[0].kind)
+        if (!is_of_program(total->what) || strlen(total->what) >= sizeof kinds->at[0].kind)
             continue;
         while (k < kinds->n && strcmp(kinds->at[k].kind, total->what) != 0)
             k++;
