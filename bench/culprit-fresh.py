@@ -30,6 +30,10 @@ def judge(first, result):
     summary = result["summary"]
     named, share = summary["first"], summary["first_share"]
     kernel = result["kernel"]
+    several = result["evidence"]["several"]
+    if several and not kernel["first"]:
+        return "right" if first == ["mixed"] or set(several) <= set(first) else \
+            "not enough evidence" if set(several) & set(first) else "wrong"
     if kernel["first"]:
         named, share = kernel["cause"], 100 * kernel["share"] / (kernel["share"] + kernel["own"])
     elif not result.get("evidence", {}).get("enough", True) or result["worst"]["cause"] == "none":

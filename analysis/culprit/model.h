@@ -440,6 +440,32 @@
 #ifndef CS_MODEL_VERDICT_SD
 #define CS_MODEL_VERDICT_SD 1.645
 #endif
+/* New pages an execution from which a load is taken for one that interrupts find unfinished; unit: pages; source: trial;
+ * shows: culprit-fresh */
+#ifndef CS_MODEL_NEXT_PAGES
+#define CS_MODEL_NEXT_PAGES 0.05
+#endif
+/* How much the cost of the load behind a stall counts beside causes of the stall's own; source: any small number; shows:
+ * culprit-fresh */
+#ifndef CS_MODEL_NEXT_WEIGHT
+#define CS_MODEL_NEXT_WEIGHT 1e-3
+#endif
+/* What an operation on the x87 stack takes at most, what a write of a part of a register does, and from where a stall is such a
+ * wait rather than a turn at a port; unit: cycles; source: Intel's and AMD's optimisation manuals (4 to 6, 1 to 2); shows:
+ * culprit-fresh */
+#ifndef CS_MODEL_X87_LATENCY
+#define CS_MODEL_X87_LATENCY 6.0
+#endif
+#ifndef CS_MODEL_MERGE_LATENCY
+#define CS_MODEL_MERGE_LATENCY 2.0
+#endif
+#ifndef CS_MODEL_MERGE_LEAST
+#define CS_MODEL_MERGE_LEAST 0.75
+#endif
+/* A cause with less of the time isn't one of several; unit: share; source: seven of them would have all; shows: culprit-fresh */
+#ifndef CS_MODEL_SEVERAL_LEAST
+#define CS_MODEL_SEVERAL_LEAST 0.15
+#endif
 /* A cause with less of the time isn't one; unit: share; source: nobody repairs 5 %; shows: culprit-kernels */
 #ifndef CS_MODEL_VERDICT_LEAST
 #define CS_MODEL_VERDICT_LEAST 0.05

@@ -54,5 +54,8 @@ const struct culprit_rule culprit_rules[] = {
     {CS_CAUSE_PORT, rule_port_slack, false},
     {CS_CAUSE_DENORMAL, rule_denormal, true},
     {CS_CAUSE_PAGE_FAULT, rule_page_fault, false},
+    {CS_CAUSE_DEPENDENCY, rule_merged_chain, true},
+    {CS_CAUSE_DCACHE, rule_next_d_cache, true},
+    {CS_CAUSE_DTLB, rule_next_d_tlb, true},
 };
 const size_t n_culprit_rules = sizeof culprit_rules / sizeof culprit_rules[0];

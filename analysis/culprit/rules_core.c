@@ -277,6 +277,21 @@ bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
     return true;
 }
 
+/* Chains that scheduling models leave out: llvm-mca knows no x87 stack, and takes a written %al for a new %rax. An instruction
+ * that takes its latency and no more, and that nothing else explains, waits for its operand. */
+bool rule_merged_chain(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       struct cs_culprit_suspect *out)
+{
+    (void)m;
+    const bool stack = s->op && s->op->writes & CS_ISA_OP_REG_X87;
+    if (!rule_is(s->op, CS_ISA_OP_MERGES) || rule_rest(s) < CS_MODEL_MERGE_LEAST)
+        return false;
+    out->high = stack ? CS_MODEL_X87_LATENCY : CS_MODEL_MERGE_LATENCY;
+    out->expected = out->high;
+    rule_report(out, "%s", stack ? "values on the x87 stack" : "a part of a register is written");
+    return true;
+}
+
 /* The way to the kernel and back, where page faults were counted at this instruction. */
 bool rule_page_fault(const struct cs_culprit_stall *s, const struct cs_machine *m,
                      struct cs_culprit_suspect *out)

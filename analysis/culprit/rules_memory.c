@@ -191,6 +191,40 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     return true;
 }
 
+/* A load that walks pages is begun again after an interrupt, which finds the thread at the load itself. Then the time of its
+ * miss is with the instruction before it: in five kernels 5 to 32 % of all samples. Asked only for what nothing else
+ * explains, and weighed below everything else. */
+static bool is_next(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                    bool (*rule)(const struct cs_culprit_stall *, const struct cs_machine *,
+                                 struct cs_culprit_suspect *),
+                    struct cs_culprit_suspect *out)
+{
+    struct cs_culprit_stall next = *s;
+    if (!rule_is(s->next, CS_ISA_OP_LOAD) || !s->next_memory.seen ||
+        s->next_memory.new_pages < CS_MODEL_NEXT_PAGES)
+        return false;
+    next.op = s->next;
+    next.memory = s->next_memory;
+    next.load_before = NULL;
+    if (!rule(&next, m, out) || !out->observed)
+        return false;
+    out->responsible = s->next->offset;
+    out->expected *= CS_MODEL_NEXT_WEIGHT;
+    return true;
+}
+
+bool rule_next_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                       struct cs_culprit_suspect *out)
+{
+    return is_next(s, m, rule_d_cache, out);
+}
+
+bool rule_next_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                     struct cs_culprit_suspect *out)
+{
+    return is_next(s, m, rule_d_tlb, out);
+}
+
 /* Stores leave the core in order; a line that isn't there keeps those behind it waiting. It shows where a
  * store can't be dispatched: at the store, or at what comes before it. */
 bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine *m,

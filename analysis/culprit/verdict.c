@@ -66,6 +66,42 @@ static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_ac
     return insn->fused || !(worth > 0) ? 0 : cycles * worth;
 }
 
+/* Draws of which a share p has the first cause leave no doubt that it hasn't half of the time. */
+static double bursts_below_half(double p)
+{
+    double sd = CS_MODEL_VERDICT_SD, d = 0.5 - p;
+    return d > 0 ? sd * sd * p * (1 - p) / (d * d) : (double)INFINITY;
+}
+
+/* Causes of similar size are an answer of their own. Each is large beside what nothing explains, and all together have most
+ * of the time. */
+static void find_several(const struct cs_cycle_account_summary *s, struct cs_culprit_verdict *v)
+{
+    const double least = fmax(CS_MODEL_SEVERAL_LEAST, s->unexplained / s->total);
+    double sum = 0;
+    unsigned n = 0;
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        double share = (s->share[c] + s->statics[c]) / s->total;
+        unsigned k = n;
+        if (share < least)
+            continue;
+        sum += share;
+        n += n < CS_VERDICT_SEVERAL_MAX;
+        for (; k > 0 && v->several_share[k - 1] < share; k--)
+            if (k < CS_VERDICT_SEVERAL_MAX) {
+                v->several[k] = v->several[k - 1];
+                v->several_share[k] = v->several_share[k - 1];
+            }
+        if (k < CS_VERDICT_SEVERAL_MAX) {
+            v->several[k] = (enum cs_culprit_cause)c;
+            v->several_share[k] = share;
+        }
+    }
+    bool sure = n >= 2 && sum > 0.5 && v->first_share + v->misfit < 0.5 &&
+                v->bursts >= bursts_below_half(v->first_share);
+    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended ? n : 0;
+}
+
 struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
 {
     struct cs_culprit_verdict v = {.first = CS_N_CAUSES, .second = CS_N_CAUSES, .needed = 2};
@@ -89,6 +125,10 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
     v.counted = by_events > time / 2;
-    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched;
+    v.contended = is_static(&a->summary, v.named) && a->scale_fitted && !(a->scale_timed > 0) &&
+                  a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING] > 0;
+    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched && !v.contended;
+    if (!v.enough)
+        find_several(&a->summary, &v);
     return v;
 }

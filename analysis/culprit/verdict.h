@@ -5,6 +5,8 @@
 
 #include "analysis/culprit/cycle_account.h"
 
+enum { CS_VERDICT_SEVERAL_MAX = 4 };
+
 struct cs_culprit_verdict {
     enum cs_culprit_cause first, second; /* by share, static and dynamic together; CS_N_CAUSES: none, or what
                                             nothing explains */
@@ -18,8 +20,16 @@ struct cs_culprit_verdict {
     bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
+    bool
+        contended; /* a static cause where another thread writes lines of this code, and nothing timed it: the fit has taken
+                       what that costs for cycles of the schedule */
     bool counted; /* counted events speak for most of the first cause */
-    bool enough;  /* none of the three above, and bursts >= needed or counted */
+    bool enough;  /* none of the four above, and bursts >= needed or counted */
+    unsigned
+        n_several; /* where the first can't be told: causes that share the time, most first. None has half of it, and there
+                           are bursts enough to say that; 0 = no such verdict */
+    enum cs_culprit_cause several[CS_VERDICT_SEVERAL_MAX];
+    double several_share[CS_VERDICT_SEVERAL_MAX];
 };
 
 /* Pure: bursts that it takes to tell two shares of the same time apart, each burst being one draw. */

@@ -38,6 +38,17 @@ static void rate_words(double rate, const char *before, const struct cs_culprit_
         snprintf(text, size, "%s--burst-rate %.0f", before, rate);
 }
 
+static void several_sentence(const struct cs_culprit_verdict *v, char *text, size_t size)
+{
+    int n = snprintf(text, size, "Several causes share this function's time, and none has half of it: ");
+    for (unsigned i = 0; i < v->n_several && n < (int)size; i++)
+        n += snprintf(text + n, size - (size_t)n, "%s%s (%.0f %%)",
+                      !i                     ? ""
+                      : i + 1 < v->n_several ? ", "
+                                             : " and ",
+                      words_of(v->several[i]), 100 * v->several_share[i]);
+}
+
 void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culprit_evidence *evidence,
                       double samples, char *text, size_t size)
 {
@@ -81,6 +92,18 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
         return;
     }
+    if (v->contended && v->bursts >= v->needed) {
+        snprintf(
+            text, size,
+            "No cause named: another thread writes cache lines that this function uses, and what that costs "
+            "can't be told from %s (%.0f %%)",
+            words_of(v->named), 100 * v->named_share);
+        return;
+    }
+    if (v->n_several) {
+        several_sentence(v, text, size);
+        return;
+    }
     int n = snprintf(text, size, "Not enough evidence to name a cause: ");
     if (v->bursts < 0.5)
         n += snprintf(text + n, size - (size_t)n, "no burst saw this code run");
@@ -107,5 +130,9 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
 
 json_t *verdict_json(const struct cs_culprit_verdict *v)
 {
-    return json_pack("{s:b, s:f, s:f}", "enough", v->enough, "bursts", v->bursts, "needed", v->needed);
+    json_t *several = json_array();
+    for (unsigned i = 0; i < v->n_several; i++)
+        json_array_append_new(several, json_string(cs_culprit_cause_names[v->several[i]].name));
+    return json_pack("{s:b, s:f, s:f, s:o}", "enough", v->enough, "bursts", v->bursts, "needed", v->needed,
+                     "several", several);
 }

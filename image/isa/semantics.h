@@ -32,12 +32,15 @@ enum cs_isa_op_flag {
     CS_ISA_OP_FUSES = 1 << 19,      /* fuses with a conditional branch that follows directly */
     CS_ISA_OP_VECTOR = 1 << 20,
     CS_ISA_OP_INVALID = 1 << 21, /* did not decode: one byte long */
+    /* needs what its destination held, which scheduling models leave out: a part of a register is written, the x87 stack */
+    CS_ISA_OP_MERGES = 1 << 22,
 };
 
 /* Register sets: bits 0 to 15 general, 16 to 47 vector, 48 flags, 49 to 56 mask, 57 x87; on AArch64 49 to 63
  * are x16 to x30, and the stack pointer's bit is rsp's (x4 then shares x17's). On
  * RISC-V as decode.h's, x16 to x30 at 49 to 63. */
 #define CS_ISA_OP_REG_FLAGS (UINT64_C(1) << 48)
+#define CS_ISA_OP_REG_X87 (UINT64_C(1) << 57)
 #define CS_ISA_OP_REG_RSP (UINT64_C(1) << 4)
 
 struct cs_isa_op {

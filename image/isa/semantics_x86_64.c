@@ -10,6 +10,8 @@
 static uint64_t register_bit(ZydisRegister reg)
 {
     ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (whole == ZYDIS_REGISTER_NONE) /* the x87 stack's */
+        whole = reg;
     ZyanI8 id = ZydisRegisterGetId(whole);
     switch (ZydisRegisterGetClass(whole)) {
     case ZYDIS_REGCLASS_GPR64:
@@ -132,6 +134,11 @@ static void take_operand(const ZydisDecodedInstruction *in, const ZydisDecodedOp
         /* %al or %ax are merged into what the rest of %rax holds. */
         if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && o->size < 32)
             out->reads |= bit & 0xffff;
+        const bool part = o->size < 32 && bit & 0xffff && !(o->actions & ZYDIS_OPERAND_ACTION_MASK_READ),
+                   stack = ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_X87 &&
+                           o->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+        if ((part || stack) && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+            out->flags |= CS_ISA_OP_MERGES;
         if (bit >> 16 & 0xffffffff)
             out->flags |= CS_ISA_OP_VECTOR;
     } else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {

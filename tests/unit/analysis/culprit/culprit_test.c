@@ -479,6 +479,41 @@ static void plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_lin
     assert_non_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
 }
 
+static void time_before_a_load_that_walks_pages_is_the_loads_where_nothing_else_explains_it(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {
+        .op = &plain, .next = &load, .cycles = 40, .m = 1, .bursts = true, .next_memory = chase(64 << 20)};
+    struct cs_culprit_classification v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_DCACHE)); /* no new pages */
+    s.next_memory.new_pages = 1;
+    s.next_memory.footprint_pages = 16384;
+    v = classify(&s);
+    const struct cs_culprit_suspect *d = find(&v, CS_CAUSE_DCACHE);
+    assert_true(d && d->responsible == load.offset);
+    s.op = &branch;
+    s.branch = (struct cs_culprit_branch){.seen = true, .executions = 1000, .taken = 0.5, .missed = 0.9};
+    s.cycles = 12;
+    v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_MISPREDICT);
+}
+
+static void a_chain_that_the_model_leaves_out_has_its_latency_and_no_more(void **state)
+{
+    (void)state;
+    static const struct cs_isa_op part = {
+        .offset = 0x140, .length = 2, .flags = CS_ISA_OP_MERGES, .writes = 1};
+    struct cs_culprit_stall s = {.op = &part, .cycles = 1.5, .bursts = true};
+    struct cs_culprit_classification v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DEPENDENCY);
+    s.cycles = 50;
+    v = classify(&s);
+    assert_true(v.unexplained > 40);
+    s.cycles = 0.4;
+    v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_DEPENDENCY));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +545,8 @@ int main(void)
         cmocka_unit_test(a_prefetch_is_never_cleared_of_waiting_for_memory),
         cmocka_unit_test(arithmetic_that_waits_for_a_missing_load_is_not_called_denormal),
         cmocka_unit_test(denormals_are_named_only_when_nothing_else_explains),
+        cmocka_unit_test(time_before_a_load_that_walks_pages_is_the_loads_where_nothing_else_explains_it),
+        cmocka_unit_test(a_chain_that_the_model_leaves_out_has_its_latency_and_no_more),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),
         cmocka_unit_test(verdicts_keep_their_invariants),
     };

@@ -63,12 +63,62 @@ static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_ver
     assert_false(of_shares(0, 25, true).sketched);  /* seen, not modelled */
 }
 
+static struct cs_culprit_verdict of_three(double first, double second, double third, double bursts,
+                                          bool taken)
+{
+    struct cs_culprit_classification none = {0};
+    struct cs_cfg cfg = {.n_insns = 1, .n_blocks = 1};
+    struct cs_cycle_account_insn insn = {.visits = 1, .classification = &none};
+    struct cs_cycle_account_block block = {.bursts = bursts};
+    struct cs_cycle_account a = {.cfg = &cfg,
+                                 .insns = &insn,
+                                 .blocks = &block,
+                                 .frequencies = true,
+                                 .scale = 1,
+                                 .scale_fitted = true,
+                                 .cycles_a_sample = 1,
+                                 .summary.total = 100};
+    insn.step.port = first;
+    a.summary.statics[CS_CAUSE_PORT] = first;
+    a.summary.share[CS_CAUSE_DCACHE] = second;
+    a.summary.share[CS_CAUSE_MISPREDICT] = third;
+    a.summary.unexplained = 100 - first - second - third;
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = taken ? 5 : 0;
+    return cs_culprit_verdict(&a);
+}
+
+static void causes_of_one_size_are_all_named_where_none_can_have_half(void **state)
+{
+    (void)state;
+    struct cs_culprit_verdict v = of_three(34, 32, 30, 40, false);
+    assert_true(!v.enough && v.n_several == 3);
+    assert_int_equal(v.several[0], CS_CAUSE_PORT);
+    assert_int_equal(v.several[1], CS_CAUSE_DCACHE);
+    assert_int_equal(v.several[2], CS_CAUSE_MISPREDICT);
+    assert_true(v.several_share[0] > v.several_share[1] && v.several_share[1] > v.several_share[2]);
+    assert_int_equal(of_three(34, 32, 10, 40, false).n_several,
+                     0); /* unexplained 24 and 10 isn't one of them */
+    assert_int_equal(of_three(34, 32, 30, 5, false).n_several, 0);
+    assert_int_equal(of_three(80, 10, 8, 40, false).n_several, 0);
+    assert_true(of_three(80, 10, 8, 40, false).enough);
+}
+
+static void a_static_cause_is_no_verdict_where_another_thread_writes_the_lines(void **state)
+{
+    (void)state;
+    assert_false(of_three(80, 10, 8, 40, true).enough);
+    assert_true(of_three(80, 10, 8, 40, true).contended);
+    assert_false(of_three(10, 80, 8, 40, true).contended);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
+        cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
+        cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
