@@ -3,7 +3,8 @@
 """First causes that `calc` names of kernels by an author who didn't know the rules, bench/fresh. Each runs for 5 s at
 default options, and once more with `--burst-rate 30`. A verdict is right, wrong, weak (right, below a quarter of the
 samples), or "not enough evidence". Kernels whose cause costs too little on this machine are left out. --quick: every
-third kernel, default options only."""
+third kernel, default options only. --after: those in after.txt, by an author who knew the rules, written when these
+were frozen."""
 import json
 import subprocess
 import sys
@@ -63,8 +64,9 @@ def verdict(name, procedure, first, impossible, options):
 
 
 quick = "--quick" in sys.argv
+file = "after.txt" if "--after" in sys.argv else "fresh.txt"
 rows = []
-for name, procedure, first, impossible, least in list(lib_culprits.table("fresh.txt", "fresh"))[:: 3 if quick else 1]:
+for name, procedure, first, impossible, least in list(lib_culprits.table(file, "fresh"))[:: 3 if quick else 1]:
     ratios, costs = proven(name, first, least)
     row = {"kernel": name, "expected": first, "ratios": ratios}
     for form in list(FORMS)[: 1 if quick else 2] if costs else []:

@@ -73,6 +73,12 @@ static double bursts_below_half(double p)
     return d > 0 ? sd * sd * p * (1 - p) / (d * d) : (double)INFINITY;
 }
 
+/* Of the scheduling model alone, which can't tell these apart. */
+static bool is_modelled(enum cs_culprit_cause c)
+{
+    return c == CS_CAUSE_DEPENDENCY || c == CS_CAUSE_PORT || c == CS_CAUSE_FRONT;
+}
+
 /* Causes of similar size are an answer of their own. Each is large beside what nothing explains, and all together have most
  * of the time. */
 static void find_several(const struct cs_cycle_account_summary *s, struct cs_culprit_verdict *v)
@@ -97,8 +103,8 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
             v->several_share[k] = share;
         }
     }
-    bool sure = n >= 2 && sum > 0.5 && v->first_share + v->misfit < 0.5 &&
-                v->bursts >= bursts_below_half(v->first_share);
+    bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
+                v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
     v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended ? n : 0;
 }
 
@@ -125,8 +131,9 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
     v.counted = by_events > time / 2;
-    v.contended = is_static(&a->summary, v.named) && a->scale_fitted && !(a->scale_timed > 0) &&
-                  a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING] > 0;
+    const double taken = a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING];
+    v.contended = is_static(&a->summary, v.named) && a->scale_fitted && taken > 0 &&
+                  (!(a->scale_timed > 0) || taken >= v.named_share * a->summary.total);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched && !v.contended;
     if (!v.enough)
         find_several(&a->summary, &v);

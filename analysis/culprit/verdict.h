@@ -20,9 +20,9 @@ struct cs_culprit_verdict {
     bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
-    bool
-        contended; /* a static cause where another thread writes lines of this code, and nothing timed it: the fit has taken
-                       what that costs for cycles of the schedule */
+    /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
+     * nothing timed it, or it may be as much. */
+    bool contended;
     bool counted; /* counted events speak for most of the first cause */
     bool enough;  /* none of the four above, and bursts >= needed or counted */
     unsigned

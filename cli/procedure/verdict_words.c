@@ -93,11 +93,10 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         return;
     }
     if (v->contended && v->bursts >= v->needed) {
-        snprintf(
-            text, size,
-            "No cause named: another thread writes cache lines that this function uses, and what that costs "
-            "can't be told from %s (%.0f %%)",
-            words_of(v->named), 100 * v->named_share);
+        snprintf(text, size,
+                 "No cause named: another thread writes cache lines that this function uses, and calc can't "
+                 "distinguish what that costs from %s (%.0f %%)",
+                 words_of(v->named), 100 * v->named_share);
         return;
     }
     if (v->n_several) {
