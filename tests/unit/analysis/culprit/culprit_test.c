@@ -319,12 +319,12 @@ static void what_a_turn_carries_through_memory_is_a_chain_as_long_as_it_was_meas
     (void)state;
     struct cs_culprit_stall s = {.op = &load, .cycles = 10, .m = 2, .bursts = true, .memory = {.seen = true}};
     struct cs_machine m = machine();
-    double expected, most, plain;
+    double expected, most, uncarried;
     s.memory.forwarded = 1;
-    cs_culprit_expect(&s, &m, &plain, &most);
+    cs_culprit_expect(&s, &m, &uncarried, &most);
     s.carried = 6;
     cs_culprit_expect(&s, &m, &expected, &most);
-    assert_true(expected > plain && expected >= 6 && most >= expected);
+    assert_true(expected > uncarried && expected >= 6 && most >= expected);
     struct cs_culprit_classification v = classify(&s);
     const struct cs_culprit_suspect *chain = find(&v, CS_CAUSE_DEPENDENCY);
     assert_true(chain && chain->carried && chain->share > 7);
