@@ -12,6 +12,7 @@ import store_reader as reader
 from store_reader import KEY, M, SCHEMAS, SPELLED, TEXT
 
 BUILD_ID, JIT, MISSING, TAG = "ab" * 20, "x" + "1" * 16, "f" + "cd" * 20, "x" + "2" * 16
+BPF = "x" + "3" * 16
 METHOD = b"Main.run(int)"
 MADE = 1 << 63 | (reader.xxh3(METHOD) if reader.xxh3 else 1 << 60) >> 25 << 24
 
@@ -92,6 +93,8 @@ def good():
         epoch + JIT + "/image.meta": meta(("kind", "4"), ("path", "[jit] /bin/a")),
         epoch + JIT + "/image.names": encode("names", "names", [(MADE, 1 << 24, METHOD)]),
         epoch + JIT + "/cycles.prof": encode("points", "cycles", [(64, 1), (MADE + 5, 2)], None, "cycles", (3, 3, 3)),
+        epoch + BPF + "/image.meta": meta(("kind", "4"), ("path", "bpf_prog_0123456789abcdef_step")),
+        epoch + BPF + "/image.names": encode("names", "names", [(0, 157, "bpf_prog_0123456789abcdef_step")]),
         epoch + "contexts/image.meta": meta(("kind", "8"), ("path", "[contexts]")),
         epoch + "contexts/cycles+contexts.prof": encode("contexts", "cycles", CHAIN, None, "cycles", (3, 3, 3)),
         epoch + MISSING + "/image.meta": meta(("kind", "7"), ("path", "/bin/b"), ("build-id", MISSING[1:])),
@@ -168,6 +171,7 @@ def broken():
         yield "made code: hash", JIT + "/image.names", encode("names", "names", [(MADE, 1 << 24, METHOD + b"x")])
     yield "made code: size", JIT + "/image.names", encode("names", "names", [(MADE, 1 << 23, METHOD)])
     yield "made code: low bits", JIT + "/image.names", encode("names", "names", [(MADE + 1, 1 << 24, METHOD)])
+    yield "made code: bit 63", JIT + "/image.names", encode("names", "names", [(0, 64, "a"), (MADE, 1 << 24, METHOD)])
     yield "made code: no name", JIT + "/image.names", None
     yield "kind 7: id", MISSING + "/image.meta", meta(("kind", "7"), ("build-id", BUILD_ID))
     yield "kind 0: id", MISSING + "/image.meta", meta(("kind", "0"), ("build-id", MISSING[1:]))

@@ -58,6 +58,14 @@ if timeout 60 "$CYCLESCOPE" record --burst-rate 100 -o "$place/bursts" -- \
 else
     echo "skipped: bursts can't be recorded here: $(tail -n 1 "$place/words")"
 fi
+# Samples in the kernel's BPF programs, which the recorder of waits runs: few without a busy machine, many here.
+if timeout 60 "$CYCLESCOPE" record --waits --no-bursts -F 5000 -o "$place/waits" -- "$BUILD/tests/programs/waiting" convoy 1 \
+    >"$place/words" 2>&1 && ! grep -q "can't be recorded" "$place/words"; then
+    alike meaning "$place/waits"
+    grep -qlr bpf_ "$place/waits" --include=image.meta || echo "skipped: no sample fell on a BPF program"
+else
+    echo "skipped: waits can't be recorded here: $(tail -n 1 "$place/words")"
+fi
 if timeout 60 "$CYCLESCOPE" observe -s phase,work -t 1 -o "$place/observed" -- "$BUILD/signals/examples/phases" \
     >"$place/words" 2>&1; then
     alike meaning "$place/observed"
