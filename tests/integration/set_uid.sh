@@ -97,7 +97,7 @@ try main "$work/script"
 [ ! -e "$work/capability" ] || try main "$work/capability" what
 # One that makes no system call at all keeps the others from being sampled for a second at most (exec_rights.c).
 echo '.globl _start; _start: jmp _start' | gcc -nostdlib -static -x assembler -o "$work/spins" - && chown 65533 "$work/spins" && chmod 4755 "$work/spins"
-timeout 60 "${somebody[@]}" "$work/cyclescope" record --driver stops -F 250 -o "$work/out/spins" -- \
+timeout 200 "${somebody[@]}" "$work/cyclescope" record --driver stops -F 250 -o "$work/out/spins" -- \
     sh -c '"$0" & i=0; while [ $i -lt 2400000 ]; do i=$((i + 1)); done; kill $!' "$work/spins" >"$work/log" 2>&1 || not_ok "beside one that spins: $(cat "$work/log")"
 samples=$("$CYCLESCOPE" prof --json --top 0 --store "$work/out/spins" | python3 -c '
 import json, sys
