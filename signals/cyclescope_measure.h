@@ -32,7 +32,9 @@
 #if __has_include(<sys/rseq.h>) && __has_include(<linux/rseq.h>)
 #include <linux/rseq.h>
 #include <sys/rseq.h>
+#ifdef RSEQ_SIG /* some libraries have the header without it: on RISC-V */
 #define CS_RSEQ 1
+#endif
 #endif
 #endif
 
