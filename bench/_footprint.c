@@ -26,7 +26,7 @@ static inline uint64_t random_number(void)
     return seed ^= seed << 17;
 }
 
-NOINLINE uint64_t go_anywhere(const uint64_t *words, uint64_t n)
+static NOINLINE uint64_t go_anywhere(const uint64_t *words, uint64_t n)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < TURNS; i++)
@@ -34,7 +34,7 @@ NOINLINE uint64_t go_anywhere(const uint64_t *words, uint64_t n)
     return sum;
 }
 
-NOINLINE uint64_t go_along(uint64_t *words, uint64_t n)
+static NOINLINE uint64_t go_along(uint64_t *words, uint64_t n)
 {
     static uint64_t at;
     for (unsigned i = 0; i < TURNS; i++) {
@@ -44,7 +44,7 @@ NOINLINE uint64_t go_along(uint64_t *words, uint64_t n)
     return words[0];
 }
 
-NOINLINE uint64_t go_down(const uint64_t *words, uint64_t n)
+static NOINLINE uint64_t go_down(const uint64_t *words, uint64_t n)
 {
     enum { ROW = 1024 }; /* words */
     static uint64_t row, column;
@@ -59,7 +59,7 @@ NOINLINE uint64_t go_down(const uint64_t *words, uint64_t n)
     return sum;
 }
 
-NOINLINE uint64_t follow_links(uint64_t *const *first, uint64_t n)
+static NOINLINE uint64_t follow_links(uint64_t *const *first, uint64_t n)
 {
     static uint64_t *const *at;
     at = at ? at : first;
@@ -68,7 +68,7 @@ NOINLINE uint64_t follow_links(uint64_t *const *first, uint64_t n)
     return (uint64_t)(at - first) + n;
 }
 
-NOINLINE uint64_t search_tree(const struct node *root, uint64_t n)
+static NOINLINE uint64_t search_tree(const struct node *root, uint64_t n)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < TURNS / 16; i++) {
@@ -82,7 +82,7 @@ NOINLINE uint64_t search_tree(const struct node *root, uint64_t n)
     return sum;
 }
 
-NOINLINE uint64_t add_eight(uint64_t *words, uint64_t n)
+static NOINLINE uint64_t add_eight(uint64_t *words, uint64_t n)
 {
     const uint64_t part = n / 8;
     uint64_t sum = 0;
