@@ -58,7 +58,10 @@ python3 - <<'P' || fail "a walk that misses: $(cat said)"
 import json
 said = json.load(open("said"))
 first = said["guilty"][0]
-assert first["function"] == "walk" and first["cause"] in ("d-cache", "dtlb"), first
+assert first["function"] == "walk", first
+# What misses the cache misses the TLB here, too: where the bursts of a run can't tell the two apart, the text says what is missing.
+assert first["cause"] in ("d-cache", "dtlb") or first["cause"] is None and first["cause_text"].startswith(
+    ("no cause: d-cache", "no cause: dtlb")), first
 P
 # Both sides' times, as many of each; a list that isn't one is refused.
 [ "$(wc -l <walks/base.times)" = "$(wc -l <walks/head.times)" ] || fail "times: $(wc -l walks/*.times)"
