@@ -108,7 +108,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
  * even draws. It is more where all bursts have the same sets: then the draws' own collisions tell how many. */
 double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double bursts, double *lines)
 {
-    double of_set[SETS] = {0}, draws = 0, squares = 0;
+    double of_set[SETS] = {0}, draws = 0, drawn = 0, squares = 0;
     *lines = 0;
     for (size_t i = first_row(footprints, offset); footprints && i < cs_table_rows(footprints); i++) {
         const uint64_t *row = cs_table_row(footprints, i);
@@ -116,8 +116,11 @@ double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double
             break;
         of_set[row[CS_FOOTPRINT_LINE] % SETS] += 1; /* once: what is used most is no conflict by that */
         draws += (double)row[CS_FOOTPRINT_BURSTS];
+        drawn += (double)row[CS_FOOTPRINT_DRAWN];
         *lines += 1;
     }
+    bursts = fmin(bursts,
+                  ceil(drawn / CS_FOOTPRINT_DRAWS)); /* long ones, which come back to all lines, draw none */
     if (draws < CS_MODEL_DRAWS_MIN || bursts < 1 || draws <= bursts)
         return 0;
     for (unsigned k = 0; k < SETS; k++)

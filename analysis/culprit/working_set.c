@@ -133,13 +133,18 @@ int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t en
 {
     drawn_lines drawn = {0};
     const size_t n = footprints ? cs_table_rows(footprints) : 0;
-    double few = 0;
+    double few = 0, drawn_here = 0, most = 1;
+    uint64_t of = UINT64_MAX;
     assert(start <= end);
-    *out = (struct cs_working_set){.bursts = bursts};
+    *out = (struct cs_working_set){0};
     for (size_t i = cs_bisect(n, k, cs_table_row(footprints, k)[CS_FOOTPRINT_OFFSET] < start); i < n; i++) {
         const uint64_t *row = cs_table_row(footprints, i);
         if (row[CS_FOOTPRINT_OFFSET] >= end)
             break;
+        drawn_here = row[CS_FOOTPRINT_OFFSET] == of ? drawn_here : 0;
+        of = row[CS_FOOTPRINT_OFFSET];
+        drawn_here += (double)row[CS_FOOTPRINT_DRAWN];
+        most = fmax(most, ceil(drawn_here / CS_FOOTPRINT_DRAWS));
         if (!row[CS_FOOTPRINT_BURSTS])
             continue;
         struct drawn_line *line = cs_array_add(&drawn);
@@ -149,6 +154,7 @@ int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t en
         }
         *line = (struct drawn_line){row[CS_FOOTPRINT_LINE], (double)row[CS_FOOTPRINT_BURSTS]};
     }
+    out->bursts = fmin(bursts, most); /* that drew; long ones, which come back to all lines, don't */
     join_same(&drawn);
     if (drawn.n)
         add_ranges(drawn.at, drawn.n, 0, out, &few);

@@ -8,7 +8,7 @@ struct cs_working_set {
     double bytes, pages; /* 0: too few draws to tell; all processes that ran the code together */
     double draws;        /* different lines, summed over bursts */
     double once;         /* of these, lines that no second burst drew */
-    double bursts;       /* that ran the access which most of them saw */
+    double bursts;       /* that drew them, of the access with most */
     bool least;          /* a lower bound: much of it was met a few times only */
 };
 
