@@ -2,7 +2,7 @@
 /* Fuzz target: any memory as a process that has OpenTelemetry's contexts: its header and payload, and a module that
  * defines the thread-local pointer. Nothing is read outside of what there is, and a reader refuses after a bounded
  * number of reads, as attribute_places.c does.
- * Sources: sampler/attributes/process_context.c image/thread_variable.c store/base/foreign.c store/base/foreign_worker.c */
+ * Sources: sampler/attributes/process_context.c image/thread_variable.c store/base/foreign.c store/base/foreign_worker.c store/base/kernel_files.c */
 #include "image/thread_variable.h"
 #include "sampler/attributes/process_context.h"
 

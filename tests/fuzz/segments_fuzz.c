@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as a mapped file, its segments and its build-id. They are the same from a file as from memory,
  * and the same as libelf finds in what every other reader opens (elf.c).
- * Sources: image/file/segments.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/identity.c store/base/regular_file.c store/base/foreign.c store/base/foreign_worker.c store/base/error.c */
+ * Sources: image/file/segments.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/identity.c store/base/regular_file.c store/base/foreign.c store/base/foreign_worker.c store/base/kernel_files.c store/base/error.c */
 #include "image/file/elf.h"
 #include "image/file/segments.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz target: any bytes as an ELF image, its frame table and a chain over memory that is the bytes themselves. The first two bytes
  * say what else: with the third bit the rest is the .eh_frame of an image that is made around it.
- * Sources: image/procedures/go_table.c image/unwind/go.c image/unwind/unwind.c image/unwind/build.c image/unwind/code.c image/unwind/frames.c image/isa/decode.c image/isa/decode_x86_64.c image/isa/unknown_x86_64.c image/isa/decode_aarch64.c image/isa/decode_riscv64.c image/isa/decode_riscv64_text.c image/unwind/gaps.c image/unwind/step.c image/unwind/cfi_rows.c image/file/eh_frame.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/debug_file.c image/file/debuginfod.c image/file/identity.c image/file/segments.c store/base/cache.c store/base/regular_file.c store/base/foreign.c store/base/foreign_worker.c store/base/error.c */
+ * Sources: image/procedures/go_table.c image/unwind/go.c image/unwind/unwind.c image/unwind/build.c image/unwind/code.c image/unwind/frames.c image/isa/decode.c image/isa/decode_x86_64.c image/isa/unknown_x86_64.c image/isa/decode_aarch64.c image/isa/decode_riscv64.c image/isa/decode_riscv64_text.c image/unwind/gaps.c image/unwind/step.c image/unwind/cfi_rows.c image/file/eh_frame.c image/file/elf.c image/file/parts.c image/file/made_sections.c image/file/debug_file.c image/file/debuginfod.c image/file/identity.c image/file/segments.c store/base/cache.c store/base/regular_file.c store/base/foreign.c store/base/foreign_worker.c store/base/kernel_files.c store/base/error.c */
 #include "image/unwind/step.h"
 #include "image/unwind/unwind.h"
 
