@@ -194,9 +194,7 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
 /* A load that walks pages is begun again after an interrupt, which finds the thread at the load itself. Then the time of its
  * miss is with the instruction before it: in five kernels 5 to 32 % of all samples. Asked only for what nothing else
  * explains, and weighed below everything else. */
-static bool is_next(const struct cs_culprit_stall *s, const struct cs_machine *m,
-                    bool (*rule)(const struct cs_culprit_stall *, const struct cs_machine *,
-                                 struct cs_culprit_suspect *),
+static bool is_next(const struct cs_culprit_stall *s, const struct cs_machine *m, rule_function *rule,
                     struct cs_culprit_suspect *out)
 {
     struct cs_culprit_stall next = *s;
