@@ -88,7 +88,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
     /* Meetings find the lines that are used most. Those drawn once say how often the next line is one that no
      * burst drew (Good 1953), and the addresses over which they are spread how many there are. */
     struct cs_working_set all;
-    if (culprit_working_set(footprints, offset, offset + 1, bursts, &all) < 0 || all.bytes <= 0)
+    if (cs_working_set(footprints, offset, offset + 1, &all) < 0 || all.bytes <= 0)
         return;
     if (lines <= 0) {
         f->footprint_bytes = all.bytes;
@@ -106,7 +106,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
 
 /* Of k draws a burst that all fall into n of 64 sets, the variance over sets is 1 + (k - 1) (64 / n - 1) / 63 times that of
  * even draws. It is more where all bursts have the same sets: then the draws' own collisions tell how many. */
-double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double bursts, double *lines)
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double *lines)
 {
     double of_set[SETS] = {0}, draws = 0, drawn = 0, squares = 0;
     *lines = 0;
@@ -119,9 +119,9 @@ double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double
         drawn += (double)row[CS_FOOTPRINT_DRAWN];
         *lines += 1;
     }
-    bursts = fmin(bursts,
-                  ceil(drawn / CS_FOOTPRINT_DRAWS)); /* long ones, which come back to all lines, draw none */
-    if (draws < CS_MODEL_DRAWS_MIN || bursts < 1 || draws <= bursts)
+    const double bursts =
+        ceil(drawn / CS_FOOTPRINT_DRAWS); /* long ones, which come back to all lines, draw none */
+    if (draws < CS_MODEL_DRAWS_MIN || draws <= bursts)
         return 0;
     for (unsigned k = 0; k < SETS; k++)
         squares += of_set[k] * of_set[k];

@@ -10,7 +10,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
 
 /* Lines of one set of the first level evict each other, wherever there is room. Sets that an instruction's lines fall into,
  * of 64; 0: all alike, or too few draws to tell. `lines`: of all bursts. */
-double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double bursts, double *lines);
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double *lines);
 
 #define CULPRIT_PAGES_TOGETHER 32
 

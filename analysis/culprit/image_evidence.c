@@ -395,7 +395,7 @@ double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *e, e
 static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, const uint64_t *row,
                       struct cs_culprit_memory *f)
 {
-    double lines, sets = culprit_measure_sets(e->footprints, offset, (double)row[CS_MEMORY_BURSTS], &lines);
+    double lines, sets = culprit_measure_sets(e->footprints, offset, &lines);
     const double ways = (double)e->machine.l1d.bytes / 4096, strides = (double)row[CS_MEMORY_STRIDES];
     if (sets <= 0 || ways <= 0 || lines < 2 * ways * sets || f->footprint_pages > e->machine.stlb_entries ||
         strides <= 0 ||

@@ -548,7 +548,7 @@
 #ifndef CS_MODEL_DRAWS_MIN
 #define CS_MODEL_DRAWS_MIN 8
 #endif
-/* Draws from which on a working set is told; unit: draws; source: two bursts of 16; shows: footprint-truth */
+/* Draws from which on a working set has a size; unit: draws; source: two bursts of 16; shows: footprint-truth */
 #ifndef CS_MODEL_WORKING_SET_DRAWS
 #define CS_MODEL_WORKING_SET_DRAWS 32
 #endif

@@ -128,12 +128,11 @@ static void add_ranges(const struct drawn_line *at, size_t n, unsigned splits, s
     add_range(at, n, out, few);
 }
 
-int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t end, double bursts,
-                        struct cs_working_set *out)
+int cs_working_set(struct cs_table *footprints, uint64_t start, uint64_t end, struct cs_working_set *out)
 {
     drawn_lines drawn = {0};
     const size_t n = footprints ? cs_table_rows(footprints) : 0;
-    double few = 0, drawn_here = 0, most = 1;
+    double few = 0, drawn_here = 0;
     uint64_t of = UINT64_MAX;
     assert(start <= end);
     *out = (struct cs_working_set){0};
@@ -144,7 +143,7 @@ int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t en
         drawn_here = row[CS_FOOTPRINT_OFFSET] == of ? drawn_here : 0;
         of = row[CS_FOOTPRINT_OFFSET];
         drawn_here += (double)row[CS_FOOTPRINT_DRAWN];
-        most = fmax(most, ceil(drawn_here / CS_FOOTPRINT_DRAWS));
+        out->bursts = fmax(out->bursts, ceil(drawn_here / CS_FOOTPRINT_DRAWS));
         if (!row[CS_FOOTPRINT_BURSTS])
             continue;
         struct drawn_line *line = cs_array_add(&drawn);
@@ -154,7 +153,6 @@ int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t en
         }
         *line = (struct drawn_line){row[CS_FOOTPRINT_LINE], (double)row[CS_FOOTPRINT_BURSTS]};
     }
-    out->bursts = fmin(bursts, most); /* that drew; long ones, which come back to all lines, don't */
     join_same(&drawn);
     if (drawn.n)
         add_ranges(drawn.at, drawn.n, 0, out, &few);
@@ -163,15 +161,4 @@ int culprit_working_set(struct cs_table *footprints, uint64_t start, uint64_t en
         out->bytes = out->pages = 0;
     out->least = few > 0.1 * out->draws;
     return 0;
-}
-
-int cs_working_set(const struct cs_culprit_evidence *e, uint64_t start, uint64_t end,
-                   struct cs_working_set *out)
-{
-    const size_t n = e->memory ? cs_table_rows(e->memory) : 0;
-    double bursts = 0;
-    for (size_t i = cs_bisect(n, k, cs_table_row(e->memory, k)[CS_MEMORY_OFFSET] < start);
-         i < n && cs_table_row(e->memory, i)[CS_MEMORY_OFFSET] < end; i++)
-        bursts = fmax(bursts, (double)cs_table_row(e->memory, i)[CS_MEMORY_BURSTS]);
-    return culprit_working_set(e->footprints, start, end, bursts, out);
 }

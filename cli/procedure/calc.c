@@ -90,7 +90,7 @@ static void print_working_set(struct output *out, const struct calc_subject *s)
 {
     const struct cs_image_procedure *p = s->account->procedure;
     struct cs_working_set set;
-    if (cs_working_set(s->evidence, p->start, p->start + p->size, &set) < 0)
+    if (cs_working_set(s->evidence->footprints, p->start, p->start + p->size, &set) < 0)
         return output_note(out, "No memory for the working set.");
     output_set(out, "working_set",
                set.bytes > 0 ? json_pack("{s:f, s:b, s:f, s:f}", "bytes", set.bytes, "at_least", set.least,

@@ -14,7 +14,7 @@ static uint64_t random_below(uint64_t n)
     return (uint64_t)((((unsigned __int128)lrand48() << 31 | (unsigned long)lrand48()) * n) >> 62);
 }
 
-/* Lines of burst `burst` and draw `i`; `begin` is drawn anew for each burst, below 1. */
+/* Lines of burst `burst` and draw `i`; `begin` is drawn for each burst, below 1. */
 typedef uint64_t shape(unsigned burst, unsigned i, double begin);
 
 static uint64_t of_64(unsigned burst, unsigned i, double begin)
@@ -85,7 +85,7 @@ static struct cs_working_set drawn(shape *line, unsigned bursts, unsigned access
     }
     struct cs_working_set set;
     cs_table_sort(table);
-    assert_int_equal(culprit_working_set(table, AT, AT + accesses, bursts, &set), 0);
+    assert_int_equal(cs_working_set(table, AT, AT + accesses, &set), 0);
     cs_table_close(table);
     return set;
 }
@@ -139,7 +139,7 @@ static void few_draws_say_nothing(void **state)
     (void)state;
     struct cs_working_set set = drawn(of_1000, 1, 1);
     assert_true(set.bytes == 0 && set.pages == 0 && set.draws <= EACH);
-    assert_int_equal(culprit_working_set(NULL, 0, UINT64_MAX, 0, &set), 0);
+    assert_int_equal(cs_working_set(NULL, 0, UINT64_MAX, &set), 0);
     assert_true(set.bytes == 0);
 }
 
