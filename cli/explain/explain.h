@@ -85,7 +85,7 @@ bool explain_proven(struct explanation *e, const struct calc_subject *subject, d
  * the program's own. False: there are none, and nothing was changed. */
 bool explain_call(struct explanation *e, const struct parsed *args, const struct calc_subject *subject,
                   const struct profile_row *through);
-/* Of what the subject causes in the kernel. False: nothing is known of that. */
+/* Of what the subject causes in the kernel. False: the store says nothing of that. */
 bool explain_kernel(struct explanation *e, const struct parsed *args, const struct calc_subject *subject);
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,

@@ -38,7 +38,7 @@ void gate_evidence_close(struct gate_evidence *evidence);
 /* The runs of a side, as runs_add: its store's, or of two builds those that count. */
 int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
                   enum profile_by by, struct cs_error *err);
-/* What waits are a share of: the base's elapsed time, without what others' load made of it. A lone thread's is known; of several, a
+/* What waits are a share of: the base's elapsed time, without what others' load made of it. A lone thread has one; of several, a
  * sibling waits as much longer as they run later. */
 double gate_whole(const struct gate_evidence *evidence);
 /* Time of threads in a run that waited for something else than a CPU or work. */

@@ -7,7 +7,7 @@
 
 #include "cli/gate/gate.h"
 
-/* Has the time changed, and the work as far as it is known not? */
+/* Has the time changed, and the work not, as far as the runs say? */
 bool gate_may_be_layout(const struct gate *gate);
 /* Runs `relink` with CYCLESCOPE_LAYOUT=1, 2, ..., and in the end with 0; as long in all as the runs in turn took. Sets the verdict on
  * pace where the evidence suffices. 0, or negative errno with its sentence. */

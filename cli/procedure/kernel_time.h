@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 struct kernel_time {
-    double all;         /* in the kernel, whoever caused it; share of all samples, as the next two */
+    double all;         /* in the kernel, by all causes; share of all samples, as the next two */
     double caused, own; /* by this function; its instructions */
     bool first;         /* it is the function's largest cause */
     const char *cause;  /* "page-fault" or "system-call"; NULL: too little to say */

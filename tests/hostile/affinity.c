@@ -20,7 +20,7 @@ static void *thread(void *arg)
     sched_setaffinity(0, sizeof mine, &mine);
     while (!over)
         burn(0.02);
-    /* given back by whoever took it: at once, or, on a busy machine, when that has a CPU */
+    /* given back by the process that took it: at once, or, on a busy machine, when that has a CPU */
     cpu_set_t now;
     for (int i = 0; i < 300; i++) {
         sched_getaffinity(0, sizeof now, &now);

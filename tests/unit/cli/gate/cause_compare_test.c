@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which cause of a function's grew, by answers whose truth is known because they are written here. */
+/* Which cause of a function's grew, by answers that are written here. */
 #include "cli/gate/cause_compare.h"
 #include "tests/unit/test.h"
 

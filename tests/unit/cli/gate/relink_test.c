@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Verdicts on layouts whose truth is known because they are drawn. Each build of a program has its own layout, and layouts differ by
+/* Verdicts on layouts that are drawn here. Each build of a program has its own layout, and layouts differ by
  * some per cent. Only comparisons that look slower are judged, as gate does. */
 #include "cli/gate/relink.h"
 #include "tests/unit/test.h"
