@@ -139,11 +139,11 @@ static bool is_at_full_speed(const struct cs_cycle_account *account, const struc
 }
 
 /* A locked instruction whose line other threads take costs both: no counter for each thread helps where there is one. */
-static void add_sharing(struct explanation *e, const struct calc_subject *s, enum cs_culprit_cause named)
+static void add_sharing(struct explanation *e, const struct calc_subject *s, const struct worst_cause *worst)
 {
     static const enum cs_culprit_cause shared[] = {CS_CAUSE_FALSE_SHARING, CS_CAUSE_TRUE_SHARING};
     const struct cs_cycle_account_summary *sums = &s->account->summary;
-    for (size_t i = 0; named == CS_CAUSE_LOCK && i < sizeof shared / sizeof *shared; i++) {
+    for (size_t i = 0; worst->cause == CS_CAUSE_LOCK && i < sizeof shared / sizeof *shared; i++) {
         const struct worst_cause also = {.cause = shared[i], .reason = ""};
         if (sums->share[shared[i]] < SHARING_FROM * sums->total)
             continue;
@@ -151,7 +151,8 @@ static void add_sharing(struct explanation *e, const struct calc_subject *s, enu
                  "; another %.1f %% waits for its cache line, because other threads write %s",
                  of_time(sums, sums->share[shared[i]]),
                  shared[i] == CS_CAUSE_FALSE_SHARING ? "other data on it (false sharing)" : "it, too");
-        e->advice = cause_advice(&also, s->account);
+        if (!cause_spins(worst, s->account))
+            e->advice = cause_advice(&also, s->account);
         return;
     }
 }
@@ -177,7 +178,7 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
             "can't be changed here)";
     snprintf(e->claim, sizeof e->claim, "%.200s has %.1f %% of the samples, and %s", e->function, 100 * share,
              a->sentence);
-    add_sharing(e, s, a->worst.cause);
+    add_sharing(e, s, &a->worst);
     if (cause_spins(&a->worst, s->account))
         snprintf(e->claim + strlen(e->claim), sizeof e->claim - strlen(e->claim),
                  "; most tries find the lock taken");

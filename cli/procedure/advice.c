@@ -42,8 +42,9 @@ static int sums_in_block(const struct cs_cycle_account *a, uint64_t offset)
 bool cause_spins(const struct worst_cause *worst, const struct cs_cycle_account *a)
 {
     const struct cs_cfg *cfg = a->cfg;
-    const uint32_t tried =
-        worst->cause == CS_CAUSE_LOCK ? cs_cfg_block(cfg, worst->responsible) : CS_CFG_EXIT;
+    const bool locks =
+        worst->cause == CS_CAUSE_LOCK || worst->cause == CS_CAUSE_TRUE_SHARING; /* of its line */
+    const uint32_t tried = locks ? cs_cfg_block(cfg, worst->responsible) : CS_CFG_EXIT;
     const uint32_t at = cs_cfg_insn(cfg, worst->responsible);
     bool again = false;
     double got = 0;
