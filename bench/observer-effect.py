@@ -3,7 +3,7 @@
 work per CPU time while an observer reads its line all the time, against stretches of 50 ms in which that observer is stopped, in turns.
 Slowdowns from none to two times, by how often the program waits for its line. Value: the largest difference of the two logarithms,
 in %; noise: its standard error over the rounds."""
-import json, math, os, signal, statistics, subprocess, sys, tempfile, time
+import contextlib, json, math, os, signal, statistics, subprocess, sys, tempfile, time
 from libsampler import CYCLESCOPE, QUICK, program, row
 
 SPINS = [int(s) for s in os.environ.get("SPINS", "2 10 40 100 1000").split()]
@@ -30,14 +30,20 @@ def observers(pid):
         return [pid, *(q for p in f.read().split() for q in observers(int(p)))]
 
 
+def send(processes, number):
+    for p in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(p, number)
+
+
 def turns(pid):
     """Stretches with an observer and without, which is stopped then: (begin, end, observed)."""
     observer, stretches = start(pid, 1.5 + TURNS * 0.1, "--no-look-away"), []
     time.sleep(0.8)
     for _ in range(TURNS):
+        stopped = observers(observer.pid)
         for number, observed in ((signal.SIGSTOP, False), (signal.SIGCONT, True)):
-            for p in observers(observer.pid):
-                os.kill(p, number)
+            send(stopped, number)  # the same: who is stopped as its parent ends would stay so, and keep our pipe open
             begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             time.sleep(0.05)
             stretches.append((begin, time.clock_gettime_ns(time.CLOCK_MONOTONIC), observed))
@@ -59,14 +65,16 @@ def one(spins, place):
     """Logarithms of the slowdown: of the reference and as reported, round by round."""
     log, stretches, reports = f"{place}/log", [], []
     target = subprocess.Popen([program("paced"), "200", str(spins), log])
-    time.sleep(0.3)
-    for _ in range(ROUNDS):
-        more, cpu = turns(target.pid)
-        stretches += [more]
-        os.sched_setaffinity(target.pid, {cpu})
-        reports.append(result(start(target.pid, 2)))
-    target.terminate()
-    target.wait()
+    try:
+        time.sleep(0.3)
+        for _ in range(ROUNDS):
+            more, cpu = turns(target.pid)
+            stretches += [more]
+            os.sched_setaffinity(target.pid, {cpu})
+            reports.append(result(start(target.pid, 2)))
+    finally:
+        target.terminate()
+        target.wait()
     notes = [tuple(map(int, line.split())) for line in open(log)]
     truth, told = [], []
     for more, report in zip(stretches, reports):

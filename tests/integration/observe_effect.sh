@@ -28,7 +28,8 @@ timeout 60 "${observe[@]}" -t 0.1 --no-look-away -s work -- "${paced[@]}" 2>&1 |
 # On a busy machine the program runs too little to tell, and what slows it changes from one second to the next.
 told=0
 for _ in 1 2 3; do
-    found=$(cd "$top" && SPINS="2" ROUNDS=2 timeout 100 python3 bench/observer-effect.py 2>/dev/null | tail -1)
+    found=$(cd "$top" && SPINS="2" ROUNDS=2 timeout --signal=INT 100 python3 bench/observer-effect.py 2>"$work/err" | tail -1)
+    [ -n "$found" ] || tail -n 1 "$work/err"
     python3 - "$found" <<'P' && told=1 && break
 import json, sys
 row = json.loads(sys.argv[1] or "{}")

