@@ -26,10 +26,12 @@ static void of_program(int fd, void (*each)(void *arg, uint64_t start, uint64_t 
         !info.jited_ksyms || !info.jited_func_lens || !info.prog_tags) /* the kernel hides them */
         return;
     for (uint32_t i = 0; i < info.nr_jited_ksyms; i++) {
+        /* The first function bears the program's tag; the one listed for it is of its own instructions. */
+        const uint8_t *const its = i > 0 ? tag[i] : info.tag;
         char name[64] = "bpf_prog_";
         int n = 9;
         for (unsigned b = 0; b < BPF_TAG_SIZE; b++)
-            n += snprintf(name + n, sizeof name - (size_t)n, "%02x", tag[i][b]);
+            n += snprintf(name + n, sizeof name - (size_t)n, "%02x", its[b]);
         if (i > 0 || info.name[0])
             snprintf(name + n, sizeof name - (size_t)n, "_%.15s", i > 0 ? "F" : info.name);
         if (start[i] != 0) /* hidden from who isn't root */

@@ -229,6 +229,14 @@ static bool ask_kernel(struct cs_kernel *k)
     return true;
 }
 
+/* A BPF program that has gone leaves its place to another, and no record of that may have come. What is asked now is the
+ * newcomer's name then, which isn't the image's. Names of one function begin alike: "bpf_prog_", 16 digits. */
+static bool was_replaced(const struct region *r, const struct cs_kallsyms_wanted *now)
+{
+    return r->image->image.kind == CS_IMAGE_JIT && now->name[0] &&
+           (now->start != r->start || strncmp(now->name, r->image->image.path, 9 + 16) != 0);
+}
+
 /* Merges what was gathered for an image, and remembers it as named. */
 static int merge_names(struct cs_kernel *k, struct cs_store *store, const struct region *found, size_t n,
                        struct cs_table *names, struct cs_error *err)
@@ -254,10 +262,13 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     if (!found || !names)
         rc = cs_fail(err, ENOMEM, "out of memory for the kernel's names");
     uint64_t last = 0;
+    bool replaced = false;
     for (size_t i = 0; rc == 0 && i < k->n_wanted; i++) {
         const struct cs_kallsyms_wanted *w = &k->wanted[i];
         const struct region *r = region_at(k->regions, k->n_regions, w->addr);
-        if (!r || !w->name[0] || w->start < r->start || w->start == last)
+        const bool other = r && r->image && was_replaced(r, w);
+        replaced |= other;
+        if (!r || other || !w->name[0] || w->start < r->start || w->start == last)
             continue;
         if (n && found[0].image != r->image) {
             rc = merge_names(k, store, found, n, names, err);
@@ -276,19 +287,28 @@ int cs_kernel_name(struct cs_kernel *k, struct cs_store *store, struct cs_error 
     free(found);
     k->n_wanted = 0; /* after a failure they are wanted again when sampled again */
     cs_sort(k->named, k->n_named, by_start);
+    if (replaced)
+        cs_kernel_changed(k);
     return rc;
+}
+
+static size_t without_programs(struct region *regions, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!regions[i].image || regions[i].image->image.kind != CS_IMAGE_JIT)
+            regions[left++] = regions[i];
+    return left;
 }
 
 /* Code of a BPF program that has gone makes room for another's. */
 void cs_kernel_changed(struct cs_kernel *k)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < k->n_regions; i++)
-        if (!k->regions[i].image || k->regions[i].image->image.kind != CS_IMAGE_JIT)
-            k->regions[left++] = k->regions[i];
-    k->n_regions = left;
+    k->n_regions = without_programs(k->regions, k->n_regions);
+    k->n_named = without_programs(k->named, k->n_named);
     k->stale = true;
 }
+
 const char *cs_kernel_reason(const struct cs_kernel *k)
 {
     return k->reason;

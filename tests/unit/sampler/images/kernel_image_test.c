@@ -50,13 +50,55 @@ static void kernel_modules_and_bpf_programs_are_images(void **state)
 struct program {
     uint64_t start, end;
     unsigned n;
+    char name[64];
 };
 static void take_program(void *arg, uint64_t start, uint64_t end, const char *name)
 {
     struct program *p = arg;
     size_t n = strlen(name);
     if (n > 12 && strcmp(name + n - 12, "_found_by_id") == 0)
-        *p = (struct program){start, end, p->n + 1};
+        *p = (struct program){start, end, p->n + 1, ""};
+}
+
+static void take_at(void *arg, uint64_t start, uint64_t end, const char *name)
+{
+    struct program *p = arg;
+    if (start != p->start)
+        return;
+    p->n++;
+    p->end = end;
+    snprintf(p->name, sizeof p->name, "%s", name);
+}
+
+/* The reference is /proc/kallsyms. A program's tag is of all its functions, the tag of its first function is another. */
+static void a_bpf_program_of_two_functions_has_the_kernels_tag(void **state)
+{
+    (void)state;
+    /* main: call f; exit. f: r0 = 3; exit */
+    const struct bpf_insn code[] = {
+        {.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 1},
+        {.code = BPF_JMP | BPF_EXIT},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = 3},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    const int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "of_two", "GPL", code, 4, NULL);
+    struct program listed = {.n = 0};
+    char line[512], type, name[256] = "";
+    uint64_t addr;
+    FILE *f = fopen("/proc/kallsyms", "re");
+    while (f && !listed.start && fgets(line, sizeof line, f))
+        if (strstr(line, "_of_two\t") && sscanf(line, "%" SCNx64 " %c %255s", &addr, &type, name) == 3)
+            listed.start = addr;
+    if (f)
+        fclose(f);
+    if (fd < 0 || !listed.start) {
+        print_message("no root here, or no JIT\n");
+        skip();
+    }
+    cs_bpf_programs_each(take_at, &listed);
+    assert_int_equal(listed.n, 1);
+    assert_string_equal(listed.name, name);
+    close(fd);
 }
 
 /* The truth is /proc/kallsyms. */
@@ -138,6 +180,50 @@ static void names_of_sampled_kernel_procedures_are_kept_in_the_store(void **stat
     assert_int_equal(names.at[0].size, 0x100);
     assert_string_equal(names.at[1].name, "third");
     assert_int_equal(names.at[1].size, 0xd00);
+    cs_kernel_close(k);
+    cs_images_close(images);
+    cs_store_close(store);
+}
+
+/* No record says that another program took the place: a recording of one command gets none. */
+static void a_bpf_program_never_gets_the_name_of_its_successor(void **state)
+{
+    (void)state;
+    static const uint64_t addr = 0xffffffffc0002004;
+    char path[128];
+    struct cs_store *store;
+    struct cs_error err;
+    struct names before = {.n = 0}, after = {.n = 0};
+    struct cs_mapped_image *old, *new;
+    uint64_t offset;
+    write_kernel();
+    snprintf(path, sizeof path, "%s/replaced", root);
+    assert_int_equal(cs_store_open(path, CS_STORE_WRITE, &store, &err), 0);
+    assert_int_equal(cs_store_epoch(store, NULL, &err), 0);
+    struct cs_images *images = cs_images_open(proc);
+    struct cs_kernel *k = cs_kernel_open(images, proc, sys);
+    assert_int_equal(cs_kernel_find(k, addr, &old, &offset), 0);
+    assert_string_equal(old->image.path, "bpf_prog_0123456789abcdef_count");
+    put("proc/kallsyms", "ffffffff81000000 T _text\n"
+                         "ffffffff81001000 T _etext\n"
+                         "ffffffffc0002000 t bpf_prog_fedcba9876543210_other\t[bpf]\n");
+    assert_int_equal(cs_kernel_name(k, store, &err), 0);
+    assert_int_equal(cs_store_names(store, old->image.id, take_name, &before, &err), 0);
+    assert_int_equal(before.n, 0);
+    assert_int_equal(cs_kernel_find(k, addr, &new, &offset), 0);
+    assert_string_equal(new->image.path, "bpf_prog_fedcba9876543210_other");
+    assert_int_equal(cs_kernel_name(k, store, &err), 0);
+    assert_int_equal(cs_store_names(store, new->image.id, take_name, &after, &err), 0);
+    assert_int_equal(after.n, 1);
+    assert_string_equal(after.at[0].name, new->image.path);
+    /* Named, then gone, by a record this time: the next one at its place gets a name, too. */
+    write_kernel();
+    cs_kernel_changed(k);
+    assert_int_equal(cs_kernel_find(k, addr, &old, &offset), 0);
+    assert_int_equal(cs_kernel_name(k, store, &err), 0);
+    assert_int_equal(cs_store_names(store, old->image.id, take_name, &before, &err), 0);
+    assert_int_equal(before.n, 1);
+    assert_string_equal(before.at[0].name, "bpf_prog_0123456789abcdef_count");
     cs_kernel_close(k);
     cs_images_close(images);
     cs_store_close(store);
@@ -242,7 +328,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_modules_and_bpf_programs_are_images),
         cmocka_unit_test(a_bpf_program_is_found_where_the_kernel_has_it),
+        cmocka_unit_test(a_bpf_program_of_two_functions_has_the_kernels_tag),
         cmocka_unit_test(names_of_sampled_kernel_procedures_are_kept_in_the_store),
+        cmocka_unit_test(a_bpf_program_never_gets_the_name_of_its_successor),
         cmocka_unit_test(the_kernels_answer_is_taken_apart),
         cmocka_unit_test(the_running_kernel_names_its_addresses_as_kallsyms_does),
         cmocka_unit_test(a_kernel_without_its_first_symbol_begins_at_the_next_one),
