@@ -156,13 +156,16 @@ static void divide(struct cs_culprit_classification *v)
 /* What the others can't have caused, this one has. */
 static void bound(struct cs_culprit_classification *v)
 {
-    double sum = 0;
+    double sum = 0, memory = 0;
     for (unsigned i = 0; i < v->n; i++) {
         struct cs_culprit_suspect *s = &v->suspects[i];
         if (s->high > v->stall)
             s->high = v->stall;
         sum += s->high;
+        memory += s->cause == CS_CAUSE_DCACHE || s->cause == CS_CAUSE_DTLB ? s->high : 0;
     }
+    v->memory_high = fmin(memory, v->stall);
+    v->memory_low = fmin(fmax(v->stall - (sum - memory), 0), v->memory_high);
     for (unsigned i = 0; i < v->n; i++) {
         struct cs_culprit_suspect *s = &v->suspects[i];
         double low = v->stall - (sum - s->high);
@@ -196,7 +199,7 @@ static void drop_trifles(struct cs_culprit_classification *v)
 static void empty(struct cs_culprit_classification *v)
 {
     v->n = 0;
-    v->stall = v->gain = v->unexplained = 0;
+    v->stall = v->gain = v->unexplained = v->memory_low = v->memory_high = 0;
     v->contradiction.found = false;
 }
 

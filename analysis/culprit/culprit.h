@@ -199,6 +199,8 @@ struct cs_culprit_classification {
     double stall;       /* cycles - m, not below 0 */
     double gain;        /* m - cycles where it ran faster than the model says */
     double unexplained; /* of the stall */
+    double memory_low,
+        memory_high; /* of it, D-cache and DTLB misses together: what neither surely has, both may */
     /* Counted events allow a cause much less than bursts expect of it: the most of these. */
     struct {
         bool found;

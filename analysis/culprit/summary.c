@@ -33,6 +33,8 @@ void account_summary(struct cs_cycle_account *a)
             s->high[p->cause] += p->high * worth;
             s->share[p->cause] += p->share * worth;
         }
+        s->memory_low += v->memory_low * worth;
+        s->memory_high += v->memory_high * worth;
         s->unexplained += v->unexplained * worth;
         s->gain += v->gain * worth;
         model += m * worth;

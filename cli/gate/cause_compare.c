@@ -3,7 +3,10 @@
  * too.
  *
  * Where both sides ran the same instructions as often, what depends on the code alone took as long as before. A chain that waits
- * longer waits for something that is in it. So it isn't what grew, and what it can't have taken is left to the other causes. */
+ * longer waits for something that is in it. So it isn't what grew, and what it can't have taken is left to the other causes.
+ *
+ * What misses the cache often misses the TLB, too: then each of the two may have had nothing. Where neither can be named, the two are
+ * compared as one. */
 #include "cli/gate/cause_compare.h"
 
 #include <ctype.h>
@@ -37,12 +40,17 @@ static bool is_of_code(const char *cause)
     return strcmp(cause, "dependency") == 0 || strcmp(cause, "port") == 0;
 }
 
+static bool is_memory(const char *cause)
+{
+    return strcmp(cause, "d-cache") == 0 || strcmp(cause, "dtlb") == 0;
+}
+
 /* At most all of the function's time, and that much where too few bursts saw it run; but what the code takes without any stall, by
  * counts, is no stall. */
 static struct part part_of(const struct gate_cause_side *side, const char *cause)
 {
     const json_t *summary = json_object_get(side->answer, "summary"),
-                 *d = json_object_get(summary, "dynamic");
+                 *d = strcmp(cause, GATE_MEMORY) == 0 ? summary : json_object_get(summary, "dynamic");
     const double fixed = percent(json_object_get(summary, "static"), cause, NULL), seconds = side->seconds,
                  least = is_of_code(cause) ? 0 : (1 - MODEL_ERROR) * side->model_seconds,
                  most = fmax(seconds - least, 0);
@@ -114,7 +122,7 @@ static double left_for(const struct gate_cause_side side[2], const char *cause, 
     json_object_foreach(json_object_get(summary, "dynamic"), other, value)
     {
         const double most = part_of(&side[1], other).high;
-        if (strcmp(other, cause) != 0)
+        if (strcmp(other, cause) != 0 && !(strcmp(cause, GATE_MEMORY) == 0 && is_memory(other)))
             left -= is_of_code(other) ? fmin(most, part_of(&side[0], other).high) : most;
     }
     return fmin(left, high);
@@ -128,51 +136,82 @@ static void __attribute__((format(printf, 2, 3))) no_cause(struct gate_guilty *g
     va_end(arguments);
 }
 
+/* What may have grown, by how much more the head likely has. */
+struct found {
+    const char *most, *next; /* NULL: none */
+    double first, second;
+    struct part was, is;
+};
+
+static void look_at(struct found *f, const struct gate_cause_side side[2], const char *cause, bool same_code)
+{
+    const struct part a = part_of(&side[0], cause);
+    struct part b = part_of(&side[1], cause);
+    if (same_code && is_of_code(cause))
+        return;
+    if (same_code)
+        b.low = fmax(b.low, left_for(side, cause, b.high));
+    b.likely = fmax(b.likely, b.low);
+    const double more = b.likely - a.likely;
+    if (more <= f->first) {
+        f->next = more > f->second ? cause : f->next;
+        f->second = fmax(f->second, more);
+        return;
+    }
+    *f = (struct found){cause, f->most, more, f->first, a, b};
+}
+
+static struct found find(const struct gate_cause_side side[2], bool same_code, bool memory_as_one)
+{
+    struct found f = {NULL, NULL, 0, 0, {0, 0, 0}, {0, 0, 0}};
+    const json_t *summary = json_object_get(side[1].answer, "summary");
+    const char *cause;
+    json_t *value;
+    json_object_foreach(json_object_get(summary, "dynamic"), cause, value)
+    {
+        if (!(memory_as_one && is_memory(cause)))
+            look_at(&f, side, cause, same_code);
+    }
+    if (memory_as_one)
+        look_at(&f, side, GATE_MEMORY, same_code);
+    return f;
+}
+
+static const char *words_of(const char *cause)
+{
+    return strcmp(cause, GATE_MEMORY) == 0 ? "misses of cache or TLB (memory)" : cause;
+}
+
 /* Bursts of the head are draws of its time's causes: few are enough where one cause has nearly all of what it has more. */
+static bool name_cause(struct gate_guilty *g, const struct found *f)
+{
+    if (!f->most || !(f->first > MOST * (g->head - g->base)))
+        no_cause(g, "no cause: none has half of the growth");
+    else if (!(f->second < f->first / 2))
+        no_cause(g, "no cause: %s and %s both grew", words_of(f->most), words_of(f->next));
+    else if (!(f->is.low > f->was.high))
+        no_cause(g, "no cause: %s: %.3g to %.3g s of a run, up to %.3g s before; more bursts would tell",
+                 words_of(f->most), f->is.low, f->is.high, f->was.high);
+    else {
+        snprintf(g->cause, sizeof g->cause, "%s", f->most);
+        snprintf(g->cause_text, sizeof g->cause_text, "%s: %.3g s of a run, %.3g s before", words_of(f->most),
+                 f->is.likely, f->was.likely < f->was.high ? f->was.likely : f->was.high);
+    }
+    return *g->cause;
+}
+
 void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side[2])
 {
-    const char *cause, *most = NULL, *next = NULL;
-    json_t *value;
-    struct part was = {0}, is = {0};
-    double first = 0, second = 0;
-    const double growth = g->head - g->base, n = bursts(side[1].answer);
+    const double n = bursts(side[1].answer);
     const bool same_code = is_same_code(side);
     if (!(n >= BURSTS_MIN)) {
         no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, BURSTS_MIN);
         return;
     }
-    json_object_foreach(json_object_get(json_object_get(side[1].answer, "summary"), "dynamic"), cause, value)
-    {
-        const struct part a = part_of(&side[0], cause);
-        struct part b = part_of(&side[1], cause);
-        if (same_code && is_of_code(cause))
-            continue;
-        if (same_code)
-            b.low = fmax(b.low, left_for(side, cause, b.high));
-        b.likely = fmax(b.likely, b.low);
-        const double more = b.likely - a.likely;
-        if (more <= first) {
-            next = more > second ? cause : next;
-            second = fmax(second, more);
-            continue;
-        }
-        second = first;
-        next = most;
-        first = more;
-        most = cause;
-        was = a;
-        is = b;
-    }
-    if (!most || !(first > MOST * growth))
-        no_cause(g, "no cause: none has half of the growth");
-    else if (!(second < first / 2))
-        no_cause(g, "no cause: %s and %s both grew", most, next);
-    else if (!(is.low > was.high))
-        no_cause(g, "no cause: %s has %.3g to %.3g s of a run, and had up to %.3g s; more bursts would tell",
-                 most, is.low, is.high, was.high);
-    else {
-        snprintf(g->cause, sizeof g->cause, "%s", most);
-        snprintf(g->cause_text, sizeof g->cause_text, "%s: %.3g s of a run, %.3g s before", most, is.likely,
-                 was.likely < was.high ? was.likely : was.high);
-    }
+    const struct found alone = find(side, same_code, false);
+    if (name_cause(g, &alone))
+        return;
+    const struct found as_one = find(side, same_code, true);
+    if (as_one.most && strcmp(as_one.most, GATE_MEMORY) == 0 && as_one.first > alone.first)
+        name_cause(g, &as_one);
 }

@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+#define GATE_MEMORY "memory" /* misses of cache or TLB, where the two can't be told apart */
+
 struct gate_cause_side {
     json_t *answer;             /* NULL: none */
     double seconds, executions; /* a run; executions of its busiest instruction, 0: unknown */

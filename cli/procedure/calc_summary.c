@@ -19,6 +19,8 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
         into->share[c] += from->share[c];
         into->statics[c] += from->statics[c];
     }
+    into->memory_low += from->memory_low;
+    into->memory_high += from->memory_high;
     into->unexplained += from->unexplained;
     into->gain += from->gain;
     into->execution += from->execution;
@@ -125,11 +127,14 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
     double share;
     enum cs_culprit_cause first = first_cause(s, &share);
     double best, actual = summary_cpi(s, &best);
+    json_t *memory =
+        json_pack("{s:f, s:f, s:f}", "low", percent(s, s->memory_low), "high", percent(s, s->memory_high),
+                  "share", percent(s, s->share[CS_CAUSE_DCACHE] + s->share[CS_CAUSE_DTLB]));
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "best_cpi",
+        "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:s, s:f}", "best_cpi",
         isfinite(best) ? json_real(best) : json_null(), "actual_cpi",
-        isfinite(actual) ? json_real(actual) : json_null(), "dynamic", dynamic, "static", statics,
-        "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
+        isfinite(actual) ? json_real(actual) : json_null(), "dynamic", dynamic, "static", statics, "memory",
+        memory, "unexplained", percent(s, s->unexplained), "gain", percent(s, s->gain), "execution",
         percent(s, s->execution), "no_frequency", percent(s, s->unattributed), "samples", s->total, "first",
         first < CS_N_CAUSES ? cs_culprit_cause_names[first].name : "none", "first_share", 100 * share);
 }
