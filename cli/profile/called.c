@@ -2,6 +2,7 @@
 /* One walk over the tree of contexts, parents first: each node takes from its parent what it doesn't say itself. */
 #include "cli/profile/called.h"
 #include "analysis/contexts/calls.h"
+#include "cli/profile/called_place.h"
 #include "cli/profile/chain_line.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
@@ -11,23 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX 16
-#define LINES_MAX 2048u
 #define CALLS_MAX 4096u
-#define NAMES_MAX 1024u
-#define NONE UINT32_MAX
-
-struct place { /* what one address of an image is */
-    uint32_t line,
-        outer;       /* of own code: the inlined function's line, and the line outside of that; else NONE */
-    uint32_t callee; /* of own code: what it calls there; of other code: its name; NONE: not known */
-    uint32_t image;
-    uint64_t start, samples; /* of the procedure; that fell there, in own code */
-    bool runtime;            /* the name is a function of a runtime, which has its file in it */
-    bool glue;               /* the callee is how an interpreter calls: what comes below it says more */
-    bool stated;             /* `kind` says what entered the kernel */
-    enum called_kind kind;
-};
+#define NONE CALLED_NONE
 
 struct state {    /* of a node */
     uint32_t own; /* the innermost node with own code; 0: none */
@@ -46,156 +32,16 @@ struct finding {
     const char *from_image;
     double least;       /* samples that it must have caused */
     uint32_t *runtimes; /* by node: the name of a runtime's function, or NONE */
-    CS_ARRAY(struct place) places;
+    CS_ARRAY(struct called_place) places;
 };
-
-static uint32_t add_line(struct called *c, struct called_line line, const char *file)
-{
-    uint32_t i = 0;
-    while (i < c->n_lines && (c->lines[i].line != line.line || strcmp(c->lines[i].file, file) != 0 ||
-                              strcmp(c->lines[i].function, line.function) != 0))
-        i++;
-    if (i < c->n_lines)
-        return i;
-    if (i == LINES_MAX || !(line.file = strdup(file)))
-        return NONE;
-    c->lines[c->n_lines++] = line;
-    return i;
-}
-
-static uint32_t line_number(struct called *c, const struct cs_image_frame *frame)
-{
-    struct called_line line = {.line = frame->line};
-    cs_image_short_name(frame->function, line.function, sizeof line.function);
-    return add_line(c, line, frame->file);
-}
-
-static uint32_t named_number(struct called *c, const struct chain_line *named)
-{
-    struct called_line line = {.line = named->line, .begins = true};
-    memcpy(line.function, named->function, sizeof line.function);
-    return add_line(c, line, named->file);
-}
-
-/* Of code without source. */
-static uint32_t function_number(struct called *c, const char *name)
-{
-    struct called_line line = {.line = 0};
-    cs_image_short_name(name ? name : "", line.function, sizeof line.function);
-    return add_line(c, line, "");
-}
-
-/* As a program calls it: "malloc" of "__libc_malloc", "strlen" of "strlen@plt", "pthread_sigmask" of a version of it. */
-static uint32_t name_number(struct called *c, const char *name)
-{
-    char brief[256];
-    uint32_t i = 0;
-    cs_image_short_name(name, brief, sizeof brief);
-    brief[strncmp(brief, "operator", 8) == 0 ? strlen(brief) : strcspn(brief, "@")] = 0;
-    brief[sizeof *c->names - 1] = 0;
-    while (i < c->n_names && strcmp(c->names[i], brief) != 0)
-        i++;
-    if (i == NAMES_MAX)
-        return NONE;
-    if (i == c->n_names)
-        memcpy(c->names[c->n_names++], brief, sizeof *c->names);
-    return i;
-}
-
-/* The import that the call around `offset` goes to: programs know it by that name, and not by that of the variant
- * that runs on this CPU. */
-static uint32_t callee_at(struct called *c, struct cs_image_code *code, uint64_t offset)
-{
-    static const unsigned lengths[] = {5, 4};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        const uint64_t start = offset + 1 - lengths[i];
-        struct cs_isa_insn insn;
-        size_t n = 0;
-        const uint8_t *bytes = cs_image_bytes_at(code, start, &n, NULL);
-        if (bytes && cs_isa_decode_flow(cs_image_isa(code), bytes, n, start, &insn) == lengths[i] &&
-            insn.flow == CS_ISA_FLOW_CALL && insn.target) {
-            const char *import = cs_image_import_at(code, insn.target);
-            return import ? name_number(c, import) : NONE;
-        }
-    }
-    return NONE;
-}
-
-/* How the kernel was entered, where its function's name says it. x86-64, AArch64, RISC-V. */
-static bool entry_kind(const char *name, enum called_kind *kind)
-{
-    static const struct {
-        const char *part;
-        enum called_kind kind;
-    } table[] = {
-        {"page_fault", CALLED_PAGE_FAULT},  {"translation_fault", CALLED_PAGE_FAULT},
-        {"mem_abort", CALLED_PAGE_FAULT},   {"SYSCALL", CALLED_SYSTEM_CALL},
-        {"syscall", CALLED_SYSTEM_CALL},    {"el0_svc", CALLED_SYSTEM_CALL},
-        {"trap_ecall", CALLED_SYSTEM_CALL}, {"sysvec", CALLED_INTERRUPT},
-        {"interrupt", CALLED_INTERRUPT},    {"irq", CALLED_INTERRUPT},
-        {"exc_nmi", CALLED_INTERRUPT},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strstr(name, table[i].part)) {
-            *kind = table[i].kind;
-            return true;
-        }
-    return false;
-}
-
-/* How CPython gets from a call to what is called. */
-static bool is_glue(const char *name)
-{
-    static const char *const parts[] = {"_PyEval_",
-                                        "PyEval_",
-                                        "_PyObject_MakeTpCall",
-                                        "_PyObject_Call",
-                                        "PyObject_Call",
-                                        "PyObject_Vectorcall",
-                                        "_PyFunction_Vectorcall",
-                                        "PyVectorcall_",
-                                        "_PyVectorcall",
-                                        "cfunction_",
-                                        "method_vectorcall",
-                                        "PyCFunction_Call",
-                                        "slot_tp_call",
-                                        "type_call"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
-            return true;
-    return false;
-}
 
 static uint32_t place_at(void *arg, struct cs_image_code *code, uint64_t offset)
 {
     struct finding *f = arg;
-    struct cs_image_frame frames[FRAMES_MAX], own;
-    struct chain_line named;
-    const struct cs_image_procedure *p = cs_image_procedure_at(code, offset);
-    struct place place = {.line = NONE, .outer = NONE, .callee = NONE, .start = p ? p->start : 0};
-    if (chain_line_frame(code, offset, &own)) {
-        const unsigned n = cs_image_frames_at(code, offset, frames, FRAMES_MAX);
-        unsigned i = 0;
-        while (i < n && (frames[i].line != own.line || strcmp(frames[i].file, own.file) != 0))
-            i++;
-        if (!*own.function && p)
-            own.function = p->name;
-        place.line = line_number(f->c, &own);
-        if (i + 1 < n && frames[i + 1].line && *frames[i + 1].file)
-            place.outer = line_number(f->c, &frames[i + 1]);
-        place.callee = callee_at(f->c, code, offset);
-    } else if (chain_line_named(code, offset, &named)) {
-        place.line = named_number(f->c, &named);
-    } else if (p) {
-        place.callee = name_number(f->c, p->name);
-        place.glue = is_glue(p->name);
-        place.runtime = strstr(p->name, ".py:") != NULL;
-        place.stated = entry_kind(p->name, &place.kind);
-    }
-    struct place *kept = cs_array_add(&f->places);
+    struct called_place *kept = cs_array_add(&f->places);
     if (!kept)
         return 0;
-    *kept = place;
+    *kept = called_place_at(f->c, code, offset);
     return (uint32_t)f->places.n;
 }
 
@@ -227,7 +73,7 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
 {
     const struct state *s = &states[node];
     const uint64_t n = cs_contexts_at(f->tree, node)->self;
-    struct place *own = &f->places.at[of_node[s->own] - 1];
+    struct called_place *own = &f->places.at[of_node[s->own] - 1];
     const struct cs_context *at = cs_contexts_at(f->tree, s->own);
     if (s->own == node) {
         own->image = at->image;
@@ -237,7 +83,7 @@ static void take_samples(struct finding *f, const uint32_t *of_node, const struc
     if (f->from && (!s->kernel || own->start != f->from->start || !in_image(f, at->image, f->from_image)))
         return;
     if (f->from && own->line == NONE) {
-        own->line = function_number(f->c, f->from->name);
+        own->line = called_function_line(f->c, f->from->name);
         own->callee = NONE; /* it was the function's own name */
     }
     if (own->line == NONE || (s->kernel && (!s->stated || s->kind == CALLED_INTERRUPT)))
@@ -259,7 +105,7 @@ static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kern
 {
     for (uint32_t i = 1; i < cs_contexts_count(f->tree); i++) {
         const struct cs_context *c = cs_contexts_at(f->tree, i);
-        const struct place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
+        const struct called_place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
         struct state s = states[c->parent];
         if (p && (p->line != NONE || (f->from && in_image(f, c->image, f->from_image)))) {
             s = (struct state){.own = i, .callee = NONE};
@@ -285,7 +131,7 @@ static void walk(struct finding *f, const uint32_t *of_node, const bool *is_kern
 
 CS_ORDER(by_samples, struct called_call, cs_order(b->samples, a->samples), cs_order(a->line, b->line))
 
-CS_ORDER(by_procedure, struct place, cs_order(a->image, b->image), cs_order(a->start, b->start))
+CS_ORDER(by_procedure, struct called_place, cs_order(a->image, b->image), cs_order(a->start, b->start))
 
 /* Of the own procedure that has most. The places change their order. */
 static double most_own(struct finding *f)
@@ -293,7 +139,7 @@ static double most_own(struct finding *f)
     uint64_t most = 0, samples = 0;
     cs_sort(f->places.at, f->places.n, by_procedure);
     for (size_t i = 0; i < f->places.n; i++) {
-        const struct place *p = &f->places.at[i];
+        const struct called_place *p = &f->places.at[i];
         samples = (i && by_procedure(p, p - 1) == 0 ? samples : 0) + p->samples;
         most = samples > most ? samples : most;
     }
@@ -366,7 +212,7 @@ static void read_tree(struct finding *f, const struct profile *profile, const st
         f->runtimes = calloc(n + 1, sizeof *f->runtimes);
         for (uint32_t i = 1; i < n; i++) {
             of_node[i] = of_place[chain_line_place(&f->chains->trees[0], i, precise)];
-            const struct place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
+            const struct called_place *p = of_node[i] ? &f->places.at[of_node[i] - 1] : NULL;
             if (f->runtimes)
                 f->runtimes[i] = p && p->runtime ? p->callee : NONE;
         }
@@ -392,9 +238,9 @@ static bool find(struct called *c, const struct profile *profile, struct finding
     if (profile->one_image || cs_store_catalog(profile->store, &catalog, &ignored) < 0 ||
         cs_chains_open(&chains, profile->store, &wanted, &ignored) < 0)
         return false;
-    c->lines = calloc(LINES_MAX, sizeof *c->lines);
+    c->lines = calloc(CALLED_LINES_MAX, sizeof *c->lines);
     c->calls = calloc(CALLS_MAX, sizeof *c->calls);
-    c->names = calloc(NAMES_MAX, sizeof *c->names);
+    c->names = calloc(CALLED_NAMES_MAX, sizeof *c->names);
     c->below = calloc(CALLED_BELOW_MAX, sizeof *c->below);
     f.c = c;
     f.chains = &chains;

@@ -10,6 +10,7 @@
  *   hottest_line     from the hottest row to a line of source
  *   chain_line       the line that call chains blame
  *   called           time in libraries and in the kernel, by the line that caused it
+ *   called_place     what one address of a chain says: own code, what it calls, other code
  *   called_below     what a library of a runtime does for its caller
  *   called_claim     that of one function as a sentence
  *   annotate         samples of lines and instructions
