@@ -9,12 +9,18 @@ work=$(mktemp -d)
 trap 'kill $(jobs -pr) 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 moved() { [ "$(grep -h Cpus_allowed_list "/proc/$1/task/"*/status | sort -u | wc -l)" = 1 ]; }
+masks() { # PID: each thread and where it may run, as the kernel has it
+    local task
+    for task in "/proc/$1/task/"*; do echo "${task##*/} $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$task/status")"; done
+}
+placed() { [ "$(masks $target | grep -v "^$target " | cut -d' ' -f2 | sort | xargs)" = "0 0-1 0-1 1" ]; } # as they place themselves
+as_before() { [ "$(masks $target)" = "$before" ]; }
 is_told() { grep -q 'all [0-9]* threads of .* run only on CPU [0-9]* until the observer ends' "$work/err"; }
 for end in INT HUP TERM KILL guardian unread none; do
     "$BUILD/tests/hostile/affinity" 250 >"$work/out" &
     target=$!
-    started() { [ "$(ls "/proc/$target/task" | wc -l)" = 5 ]; }
-    until_true started && until_true has_run $target 5
+    until_true placed && until_true has_run $target 5
+    before=$(masks $target)
     : >"$work/err"
     to=$work/seen
     if [ $end = unread ]; then # a report that nobody reads: a pipe that is full
@@ -50,6 +56,7 @@ for end in INT HUP TERM KILL guardian unread none; do
         esac
         wait $observer 2>/dev/null
     fi
+    until_true as_before || { echo "not ok: ended by $end: where its threads may run: $(masks $target | xargs), before: $(xargs <<<"$before")"; bad=1; }
     is_told || { echo "not ok: it doesn't say that it moves threads: $(cat "$work/err")"; bad=1; }
     kill -s TERM $target
     wait $target || { echo "not ok: ended by $end: $(cat "$work/out")"; bad=1; }
@@ -57,6 +64,8 @@ done
 # One that still waits for signals ends, too, instead of after its ten minutes.
 "$BUILD/tests/hostile/affinity" 250 >"$work/out" &
 target=$!
+until_true placed
+before=$(masks $target)
 : >"$work/err"
 timeout -s KILL 200 "$CYCLESCOPE" observe -s app:none --wait 600 -p $target >"$work/err" 2>&1 &
 observer=$!
@@ -65,6 +74,7 @@ pkill -INT -P $observer -x cyclescope
 wait $observer
 grep -q 'published no signals before the observer was asked to end' "$work/err" ||
     { echo "not ok: an interrupt while it waits for signals is lost: $(cat "$work/err")"; bad=1; }
+until_true as_before || { echo "not ok: ended while it starts: where its threads may run: $(masks $target | xargs), before: $(xargs <<<"$before")"; bad=1; }
 kill -s TERM $target
 wait $target || { echo "not ok: ended while it starts: $(cat "$work/out")"; bad=1; }
 none_left() { ! pgrep -x cyclescope-aff >/dev/null; }
