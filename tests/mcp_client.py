@@ -112,7 +112,8 @@ tools = {t["name"]: t for t in s.ask("tools/list")["result"]["tools"]}
 check("the tools", set(tools) == {"explain", "prof", "calc", "waits", "diff", "record", "gate"}, set(tools))
 check("their schemas", all(t["inputSchema"]["type"] == "object" and t["inputSchema"]["additionalProperties"] is False and t["description"]
                            for t in tools.values()))
-check("hints", [n for n, t in tools.items() if not t["annotations"]["readOnlyHint"]] == ["record"])
+runs_programs = [n for n, t in tools.items() if not t["annotations"]["readOnlyHint"]]
+check("hints", sorted(runs_programs) == ["gate", "record"] and all(tools[n]["annotations"]["openWorldHint"] for n in runs_programs), runs_programs)
 
 
 def good(tool, **arguments):
@@ -149,6 +150,74 @@ good("record", command=["/bin/sh", "-c", 'exec "$0" 0.3', program], store="other
 good("diff", before="cyclescope.store", after="other", by="function")
 d, _ = good("gate", base="cyclescope.store", head="other")
 check("gate", "verdict" in d, d.keys())
+
+# gate, two builds in one store: the reference is what the linker was told.
+own = dict(os.environ, XDG_CACHE_HOME=work + "/client-cache")  # the test looks for what the server writes
+ids = {"old": "ab" * 20, "new": "cd" * 20}
+for side, build_id in ids.items():
+    os.mkdir(f"{work}/{side}")
+    subprocess.run(["gcc", "-O2", "-g", f"-Wl,--build-id=0x{build_id}", "-o", f"{work}/{side}/app", "bench/kernels/forward_fail.c"], check=True, env=own)
+for i in range(4):
+    for side in ids:
+        subprocess.run([cyclescope, "record", "--no-bursts", "--no-paths", "-o", folder + "/builds", "--", f"{work}/{side}/app", "0.1"], check=True, capture_output=True, env=own)
+
+
+def builds(d):
+    return {b["side"]: b["build_id"] for b in d.get("builds", [])}
+
+
+d, _ = good("gate", store="builds", image="app")
+check("gate's newest two builds", builds(d) == {"base": ids["old"], "head": ids["new"]} and "verdict" in d, d)
+d, _ = good("gate", store="builds", image="app", base_build="cdc", head_build="ab", limit=3)
+check("gate's chosen builds", builds(d) == {"base": ids["new"], "head": ids["old"]}, d)
+refused("no such build", "gate", "begins with", store="builds", image="app", base_build="ef")
+refused("no such image", "gate", "no samples of an image", store="builds", image="none")
+for value in "--fail-on=", "--keep=/etc", "-o/etc":
+    refused(f"image {value}", "gate", "no samples of an image", store="builds", image=value)
+    refused(f"build {value}", "gate", "begins with", store="builds", image="app", head_build=value)
+
+# gate, two commands. The base writes down its own arguments; code made at run time can't be counted, and then only the pace changes.
+with open(work + "/made.c", "w") as f:
+    f.write(r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int n, char **words)
+{
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(code, "\xc3", 1);
+    for (long i = 0; i < atol(words[n - 1]) * 1000000; i++)
+        ((void (*)(void))code)();
+}
+""")
+subprocess.run(["gcc", "-O1", "-g", "-o", work + "/made", work + "/made.c"], check=True, env=own)
+made = work + "/made"
+words = ["x y", 'a"b', "c\\d", "", "e'f", "g\nh", "--json", "\\"]
+t = Server("--store", folder, "--allow", made, "--allow", "/bin/sh")
+s, first = t, s
+d, _ = good("gate", base_command=["/bin/sh", "-c", f'for w; do printf "%s|" "$w"; done >{work}/words; exec {made} 10', "sh", *words], command=[made, "10"], seconds=5)
+check("gate of commands", d.get("verdict") in ("slower", "faster", "same", "layout", "can't tell"), d.get("verdict"))
+check("the base's arguments are its own", open(work + "/words").read() == "".join(w + "|" for w in words), open(work + "/words").read())
+d, _ = good("gate", base_command=[made, "20"], command=[made, "60"], seconds=5,
+            relink=["/bin/sh", "-c", f'echo "$CYCLESCOPE_LAYOUT $1" >>{work}/layouts', "sh", "two words"])
+pace = [c for c in d.get("checks", []) if c["check"] == "pace"]
+check("gate: three times the turns", pace and pace[0]["change_percent"] > 20, pace)
+layouts = open(work + "/layouts").read().splitlines() if os.path.exists(work + "/layouts") else []
+check("each layout was asked for, and the first one in the end", layouts == [f"{n} two words" for n in (*range(1, 13), 0)], layouts)
+check("the runs are gone", not [e for e in os.listdir(folder) if e.startswith(".gate")], os.listdir(folder))
+for what in "base_command", "command", "relink":
+    given = {"base_command": [made, "1"], "command": [made, "1"], "relink": ["/bin/sh", "-c", "true"], what: ["/bin/ls"]}
+    refused(f"gate's {what}", "gate", "isn't allowed", **given)
+refused("a command that fails", "gate", "", base_command=[made, "1"], command=["/bin/sh", "-c", "exit 3"], seconds=5)
+check("its runs are gone", not [e for e in os.listdir(folder) if e.startswith(".gate")], os.listdir(folder))
+check("it ends", s.close() == 0)
+s = first
+for what, says, arguments in [("nothing", "give one of", {}), ("half of two stores", '"base" needs "head"', {"base": "other"}), ("half of two commands", '"command" needs', {"command": [program]}),
+                              ("a base alone", "needs", {"base_command": [program]}), ("two ways", "give one of", {"base": "other", "head": "other", "image": "k"}),
+                              ("a build of nothing", '"head_build" needs "image"', {"base": "other", "head": "other", "head_build": "ab"}),
+                              ("another layout of stores", '"relink" needs', {"base": "other", "head": "other", "relink": ["/bin/sh"]}),
+                              ("a time of stores", '"seconds" needs', {"base": "other", "head": "other", "seconds": 5}), ("a store alone", '"store" needs "image"', {"store": "other"})]:
+    refused(what, "gate", says, **arguments)
 error, texts = s.call("record", command=["/bin/sh", "-c", "sleep 0.3; exit 3"], waits=True, store="waiting")
 if error or "can't be recorded" in str(texts):
     print("ok no waits here:", texts)
@@ -164,7 +233,6 @@ with open(wide, "w") as f:
     names = [f"quite_a_long_name_of_a_function_that_fills_a_report_{i:04d}" for i in range(700)]
     f.writelines(f"__attribute__((noinline)) void {n}(void) {{ for (int i = 0; i < 1500000; i++) sink += i; }}\n" for n in names)
     f.write("int main(void) {\n" + "".join(f"    {n}();\n" for n in names) + "    return 0;\n}\n")
-own = dict(os.environ, XDG_CACHE_HOME=work + "/client-cache")  # the test looks for what the server writes
 subprocess.run(["gcc", "-O1", "-o", work + "/wide", wide], check=True, env=own)
 subprocess.run([cyclescope, "record", "-F", "1000", "--no-bursts", "--no-paths", "-o", folder + "/wide", "--", work + "/wide"], check=True, capture_output=True, env=own)
 full = subprocess.run([cyclescope, "prof", "--json", "--top", "0", "--store", folder + "/wide"], check=True, capture_output=True, env=own).stdout
@@ -197,7 +265,11 @@ for tool, arguments in [("prof", {"limit": "3"}), ("prof", {"limit": 0}), ("prof
                         ("calc", {"function": "x" * 1001}), ("waits", {"critical_path": "yes"}), ("waits", {"critical_path": 1}), ("record", {}),
                         ("record", {"command": program}), ("record", {"command": []}), ("record", {"command": [3]}), ("record", {"command": ["x"] * 65}),
                         ("record", {"command": [program], "seconds": -1}), ("record", {"command": [program], "seconds": 1e308}),
-                        ("record", {"command": [program], "seconds": True}), ("record", {"command": [program], "output": "/etc/x"})]:
+                        ("gate", {"base_command": [program], "command": program}),
+                        ("gate", {"base_command": [program], "command": [program], "seconds": 4}), ("gate", {"base_command": [program], "command": [program], "seconds": 601}),
+                        ("gate", {"base_command": [program], "command": [program], "relink": []}), ("gate", {"base_command": ["x"] * 65, "command": [program]}),
+                        ("gate", {"image": "k", "base_build": "a" * 65}), ("gate", {"image": "k", "head_build": 7}), ("gate", {"image": ["k"]}),
+                        ("gate", {"image": "k", "repository": "/"}), ("record", {"command": [program], "seconds": True}), ("record", {"command": [program], "output": "/etc/x"})]:
     fit = refused(f"{tool} {str(arguments)[:60]}", tool, "", **arguments)
     check("the schema refuses it, too", not fit)
 check("no such tool", s.ask("tools/call", {"name": "rm", "arguments": {}})["error"]["code"] == -32602)
@@ -235,5 +307,7 @@ d, _ = good("prof")
 check("one store", d.get("rows"), d)
 refused("another store than the one", "prof", "one store", store="other")
 refused("a program without --allow", "record", "isn't allowed", command=[program])
+refused("gate without --allow", "gate", "isn't allowed", base_command=[program], command=[program])
+check("nothing but record is more than a report", [t["name"] for t in s.ask("tools/list")["result"]["tools"] if not t["annotations"]["readOnlyHint"]] == ["record"])
 check("it ends", s.close() == 0)
 sys.exit(bad > 0)

@@ -57,7 +57,7 @@ static int run(const struct parsed *args)
 
 static const struct option_entry options[] = {
     {"allow", 0, "PROGRAM",
-     "a program that record may run, by its whole path; may be repeated (default: none)"},
+     "a program that record and gate may run, by its whole path; may be repeated (default: none)"},
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };
@@ -71,7 +71,7 @@ const struct command command_mcp = {
     "client's configuration.\n"
     "\n"
     "--store is one store, or a folder of stores. The client reads and writes stores in it, and nothing "
-    "elsewhere. record runs only the programs of --allow, with any arguments, with your rights.",
+    "elsewhere. record and gate run only the programs of --allow, with any arguments, with your rights.",
     options,
     run,
 };

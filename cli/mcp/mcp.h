@@ -8,12 +8,13 @@
  *   protocol      the protocol's methods
  *   tools         the table of tools, and their schemas
  *   tool_call     from a client's arguments to ours, and the result
+ *   gate_call     gate's three ways to compare, and its runs
  *   shorten       a report within its bound
  *   run_self      our own program as a child, bounded in bytes and time
  *   store_folder  paths of stores within one folder
  *
  * The client is not trusted: it may have read its instructions from a profile or from the web. What it may do is fixed at
- * the start: which folder, and which programs `record` may run. A tool is a subcommand of ours in a child, with an argv that
+ * the start: which folder, and which programs `record` and `gate` may run. A tool is a subcommand of ours in a child, with an argv that
  * is made here, never by a shell. Options come as "--name=value" and operands after "--", so that no value becomes an
  * option. */
 #pragma once
@@ -31,6 +32,7 @@
 #define MCP_SAID_MAX 4096          /* of what a child says on standard error */
 #define MCP_REPORT_SECONDS 120     /* that a report may take */
 #define MCP_RECORD_SECONDS_MAX 600 /* that a recording may last */
+#define MCP_GATE_TIMES 4           /* `seconds` of a gate that runs commands: runs, counts, layouts, causes */
 #define MCP_ALLOWED_MAX 64
 
 struct mcp {
@@ -71,7 +73,8 @@ json_t *mcp_handle(const struct mcp *mcp, const char *line, size_t n);
 
 /* ---- tools.c ---- */
 
-json_t *mcp_tools_list(void);
+/* What a tool may do depends on the allowed programs. */
+json_t *mcp_tools_list(const struct mcp *mcp);
 
 /* ---- tool_call.c ---- */
 

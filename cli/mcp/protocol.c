@@ -92,7 +92,7 @@ static json_t *ping(const struct request *r)
 
 static json_t *list(const struct request *r)
 {
-    return answer(r, need(json_pack("{s:o}", "tools", mcp_tools_list())), true);
+    return answer(r, need(json_pack("{s:o}", "tools", mcp_tools_list(r->mcp))), true);
 }
 
 static json_t *call(const struct request *r)

@@ -22,7 +22,8 @@ struct call {
     char *operands[WORDS_MAX + 1];
     size_t n_words, n_operands;
     size_t rows;
-    double seconds; /* of a recording */
+    double seconds;                                       /* of a recording, or of runs in turn */
+    char runs[sizeof(((struct mcp *)NULL)->folder) + 32]; /* the folder that they are in; "": none */
     struct cs_error err;
 };
 
@@ -59,8 +60,11 @@ static int wrong(struct call *c, const struct argument *a, const char *what)
 static int take_text(struct call *c, const struct argument *a, const json_t *value)
 {
     const char *text = json_string_value(value);
-    if (!text || !*text || json_string_length(value) > TEXT_MAX || !cs_text_is_clean(text))
-        return wrong(c, a, "a text of 1 to 1000 bytes without control characters");
+    const size_t most = a->most > 0 ? (size_t)a->most : TEXT_MAX;
+    if (!text || !*text || json_string_length(value) > most || !cs_text_is_clean(text))
+        return wrong(c, a,
+                     most == TEXT_MAX ? "a text of 1 to 1000 bytes without control characters"
+                                      : "the first digits of a build-id, 64 at most");
     if (a->kind == IS_TEXT)
         return add_value(c, a, text);
     char path[4096];
@@ -129,6 +133,12 @@ static int take_command(struct call *c, const struct argument *a, const json_t *
         allowed++;
     if (allowed == c->mcp->n_allowed)
         return refuse_program(c, program);
+    if (a->option) {
+        char *text = need(mcp_gate_text(value));
+        add_option(c, a->option, text);
+        free(text);
+        return 0;
+    }
     for (size_t i = 0; i < n; i++)
         add_word(c->operands, &c->n_operands, strdup(json_string_value(json_array_get(value, i))));
     return 0;
@@ -161,6 +171,10 @@ static int take_defaults(struct call *c, const json_t *given)
     char path[4096];
     const bool record = mcp_is_record(c->tool), pair = json_object_get(given, "before") != NULL,
                stores = json_object_get(given, "store") || json_object_get(given, "base");
+    if (mcp_gate_runs(c->tool, given)) {
+        int made = mcp_gate_folder(c->mcp, c->runs, sizeof c->runs, &c->err);
+        return made < 0 ? made : add_option(c, "keep", c->runs);
+    }
     if (pair != (json_object_get(given, "after") != NULL))
         return cs_fail(&c->err, EINVAL, "\"before\" and \"after\" go together");
     if (record && !json_object_get(given, "seconds"))
@@ -188,6 +202,8 @@ static int take_arguments(struct call *c, const json_t *given)
     }
     if (rc == 0 && known < json_object_size(given))
         rc = cs_fail(&c->err, EINVAL, "there is an argument that the tool %s doesn't have", c->tool->name);
+    if (rc == 0 && strcmp(c->tool->name, "gate") == 0)
+        rc = mcp_gate_check(given, &c->err);
     if (rc == 0)
         rc = take_defaults(c, given);
     if (rc == 0 && c->n_words + c->n_operands + 1 >= WORDS_MAX)
@@ -227,8 +243,10 @@ static json_t *report_of(const struct call *c, const struct mcp_run *run)
     if (run->too_much)
         return failure("The report is larger than 32 MB. Ask for one function, image or recording.");
     if (run->too_long)
-        return failure(record ? "The recording didn't end in time and was ended."
-                              : "The report took longer than 120 s and was ended.");
+        return failure(record     ? "The recording didn't end in time and was ended."
+                       : *c->runs ? "The runs didn't end in time and were ended. Give more \"seconds\", or "
+                                    "commands that take less time."
+                                  : "The report took longer than 120 s and was ended.");
     json_t *report = run->status <= c->tool->done || record ? json_loadb(run->out, run->n, 0, NULL) : NULL;
     if (!json_is_object(report)) {
         json_decref(report);
@@ -263,12 +281,17 @@ json_t *mcp_tools_call(const struct mcp *mcp, const char *name, const json_t *ar
     const bool record = mcp_is_record(c.tool);
     int rc = take_arguments(&c, arguments);
     if (rc == 0)
-        rc = mcp_run_self(mcp, c.words, record, MCP_REPORT_SECONDS + (record ? c.seconds : 0), &run, &c.err);
+        rc = mcp_run_self(mcp, c.words, record,
+                          MCP_REPORT_SECONDS + (record    ? c.seconds
+                                                : *c.runs ? MCP_GATE_TIMES * c.seconds
+                                                          : 0),
+                          &run, &c.err);
     json_t *result = rc < 0 ? failure(c.err.text) : report_of(&c, &run);
     for (size_t i = 0; i < c.n_words; i++)
         free(c.words[i]);
     for (size_t i = 0; i < c.n_operands; i++)
         free(c.operands[i]);
     free(run.out);
+    mcp_gate_remove(c.runs);
     return result;
 }

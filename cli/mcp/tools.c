@@ -22,6 +22,15 @@
         .name = name_, .kind = IS_STORE, .option = option_, .required = required_,                           \
         .description = description_                                                                          \
     }
+#define BUILD(name_, option_, description_)                                                                  \
+    {                                                                                                        \
+        .name = name_, .kind = IS_TEXT, .option = option_, .most = BUILD_ID_MAX, .description = description_ \
+    }
+#define COMMAND(name_, option_, required_, description_)                                                     \
+    {                                                                                                        \
+        .name = name_, .kind = IS_COMMAND, .option = option_, .required = required_,                         \
+        .description = description_                                                                          \
+    }
 #define BY(...)                                                                                              \
     {                                                                                                        \
         .name = "by", .kind = IS_CHOICE, .option = "by", .choices = {__VA_ARGS__},                           \
@@ -82,24 +91,33 @@ static const struct tool tools[] = {
       FLAG("waits", "waits", "compare waits instead of CPU time"), STORE, LIMIT}},
     {"gate",
      "A verdict: is the head slower than the base? Says slower, same, faster or can't tell for work, pace "
-     "and waits, with ranges, and which functions grew. Each store needs recordings of several runs.",
+     "and waits, with ranges, and which functions grew. Give base and head, stores with recordings of "
+     "several runs. Or give image: two builds of one program in one store. Or give base_command and "
+     "command: both run in turn, if the server's user allowed both programs.",
      20,
      2,
-     {STORE_OF("base", "base", true, "a store of the base"),
-      STORE_OF("head", "head", true, "a store of the head"), LIMIT}},
+     {STORE_OF("base", "base", false, "a store of the base; goes with head"),
+      STORE_OF("head", "head", false, "a store of the head"), STORE,
+      TEXT("image", "the program whose builds are compared, by path or base name: by default the newest two"),
+      BUILD("base_build", "base-build", "the first digits of the base's build-id; goes with image"),
+      BUILD("head_build", "head-build", "the first digits of the head's build-id; goes with image"),
+      COMMAND("base_command", "base-command", false, "the base's allowed path, then its arguments"),
+      COMMAND("command", NULL, false, "the head's allowed path, then its arguments; no shell reads them"),
+      COMMAND("relink", "relink", false,
+              "an allowed program, then its arguments. It links base and head again in place, in a layout by "
+              "the variable CYCLESCOPE_LAYOUT (0: as it was). It runs if only the pace changed, and says if "
+              "layout did that"),
+      NUMBER("seconds", "for", 5, MCP_RECORD_SECONDS_MAX, "how long both commands run in turn (default: 60)"),
+      LIMIT}},
     {"record",
      "Runs a program that the server's user has allowed, and adds a recording of it to the store.",
      20,
      0,
-     {{.name = "command",
-       .kind = IS_COMMAND,
-       .required = true,
-       .description = "the program's allowed path, then its arguments; no shell reads them"},
+     {COMMAND("command", NULL, true, "the program's allowed path, then its arguments; no shell reads them"),
       NUMBER("seconds", "seconds", 0.1, MCP_RECORD_SECONDS_MAX, "end after this time (default: 60)"),
       FLAG("waits", "waits", "also time off the CPU (needs root)"),
       NUMBER("burst_rate", "burst-rate", 1, 300, "bursts per second: 30 give explain and calc more evidence"),
-      NUMBER("frequency", "frequency", 1, 20000, "samples per second (default: 1000)"),
-      STORE}},
+      NUMBER("frequency", "frequency", 1, 20000, "samples per second (default: 1000)"), STORE}},
 };
 
 bool mcp_is_record(const struct tool *tool)
@@ -123,7 +141,7 @@ static json_t *schema_of(const struct argument *a)
     json_t *s = need(json_pack("{s:s, s:s}", "type", types[a->kind], "description", a->description));
     if (a->kind == IS_STORE || a->kind == IS_TEXT) {
         json_object_set_new(s, "minLength", json_integer(1));
-        json_object_set_new(s, "maxLength", json_integer(TEXT_MAX));
+        json_object_set_new(s, "maxLength", json_integer(a->most > 0 ? (json_int_t)a->most : TEXT_MAX));
     } else if (a->kind == IS_NUMBER || a->kind == IS_LIMIT) {
         const bool whole = a->kind == IS_LIMIT;
         json_object_set_new(s, "minimum", whole ? json_integer((json_int_t)a->least) : json_real(a->least));
@@ -141,7 +159,13 @@ static json_t *schema_of(const struct argument *a)
     return s;
 }
 
-json_t *mcp_tools_list(void)
+/* It changes nothing and starts no program of the user's. */
+static bool only_reads(const struct mcp *mcp, const struct tool *tool)
+{
+    return !mcp_is_record(tool) && (strcmp(tool->name, "gate") != 0 || mcp->n_allowed == 0);
+}
+
+json_t *mcp_tools_list(const struct mcp *mcp)
 {
     json_t *list = need(json_array());
     for (size_t t = 0; t < sizeof tools / sizeof *tools; t++) {
@@ -156,8 +180,8 @@ json_t *mcp_tools_list(void)
             need(json_pack("{s:s, s:s, s:{s:s, s:o, s:o, s:b}, s:{s:b, s:b, s:b}}", "name", tools[t].name,
                            "description", tools[t].description, "inputSchema", "type", "object", "properties",
                            properties, "required", required, "additionalProperties", 0, "annotations",
-                           "readOnlyHint", !mcp_is_record(&tools[t]), "destructiveHint", 0, "openWorldHint",
-                           mcp_is_record(&tools[t]))));
+                           "readOnlyHint", only_reads(mcp, &tools[t]), "destructiveHint", 0, "openWorldHint",
+                           !only_reads(mcp, &tools[t]))));
     }
     return list;
 }
