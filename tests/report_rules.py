@@ -149,7 +149,8 @@ def check_calc(wrong, c):
     w = c['worst']
     wrong(-1e-6 <= w['low'] <= w['share'] + 1e-6 <= 100 + 2e-6 and w['share'] <= w['high'] + 1e-6 or w['cause'] == 'none',
           f'worst cause {w["cause"]}: {w["share"]} ({w["low"]} to {w["high"]}) %')
-    wrong(0 <= w['saves'] <= w['share'] + 1e-6, f'{w["share"]} % blamed, {w["saves"]} % saved')
+    wrong(w['saves'] is None and w['cause'] in ('false-sharing', 'true-sharing') or 0 <= w['saves'] <= w['share'] + 1e-6,
+          f'{w["share"]} % blamed, {w["saves"]} % saved')
     if c['advice'] and w['cause'] == 'mispredict' and w['responsible'] in text:
         blamed = text[w['responsible']]
         conditional = CONDITIONAL.match(blamed)

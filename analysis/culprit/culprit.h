@@ -159,6 +159,8 @@ struct cs_culprit_stall {
     double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
     struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
+    bool begun_line,
+        begun_page; /* the instruction itself begins a line, a page, of which `fetch` says how often it is new */
     /* events of that kind an execution at most, where a profile counted them (a PMU, software page faults); else
      * negative */
     double event_rate[CS_N_COUNTED];

@@ -475,6 +475,11 @@
 #ifndef CS_MODEL_GENERIC_OFF
 #define CS_MODEL_GENERIC_OFF 0.3
 #endif
+/* Bursts that the clearest cause needs; unit: bursts; source: five draws of one cause that has less than half of the time are
+ * alike in one of 32 cases; shows: culprit-fresh */
+#ifndef CS_MODEL_VERDICT_BURSTS_MIN
+#define CS_MODEL_VERDICT_BURSTS_MIN 5
+#endif
 /* Causes that more bursts don't tell apart are alike: the bounds beside them say so; unit: bursts; source: some
  * minutes of recording; shows: calc-default */
 #ifndef CS_MODEL_VERDICT_BURSTS_MAX

@@ -8,18 +8,26 @@
 
 /* ---- the front end ---- */
 
+/* AMD's cores take no interrupt before the first instruction of a line that they wait for has retired: all samples of
+ * page_handlers are at the second (docs/lab/culprits.md). So the stall is at the one that begins the line. */
+static bool waits_for_line(const struct cs_culprit_stall *s, const struct cs_machine *m)
+{
+    return s->begins_line || (s->begun_line && m->vendor == CS_MACHINE_AMD);
+}
+
 /* Cleared when the next instruction lies in the same line (dcpi-1997 section 6.3), when the line was fetched
  * less than 512 lines ago, or when all code that ran fits. */
 bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
                   struct cs_culprit_suspect *out)
 {
     double near = m->l2.latency_cycles;
+    const bool begins = waits_for_line(s, m);
     if (s->code_bytes > 0 && s->code_bytes <= (double)m->l1i_bytes)
         return false;
-    if (!s->begins_line && !(s->fetch.seen && s->fetch.new_lines > CS_MODEL_FETCH_MIN))
+    if (!begins && !(s->fetch.seen && s->fetch.new_lines > CS_MODEL_FETCH_MIN))
         return false;
     if (!s->fetch.seen) {
-        if (s->bursts)
+        if (s->bursts || !s->begins_line)
             return false;
         out->high = rule_rest(s);
         out->expected = CS_MODEL_FETCH_UNSEEN * out->high;
@@ -32,9 +40,8 @@ bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     char size[32];
     rule_say_bytes(size, sizeof size, s->code_bytes);
     out->observed = true;
-    out->expected = s->fetch.new_lines * far * (s->begins_line ? CS_MODEL_FETCH_LINE : CS_MODEL_FETCH_INSIDE);
-    out->high =
-        s->fetch.new_lines * far * (s->begins_line ? CS_MODEL_FETCH_LINE_MAX : CS_MODEL_FETCH_INSIDE_MAX);
+    out->expected = s->fetch.new_lines * far * (begins ? CS_MODEL_FETCH_LINE : CS_MODEL_FETCH_INSIDE);
+    out->high = s->fetch.new_lines * far * (begins ? CS_MODEL_FETCH_LINE_MAX : CS_MODEL_FETCH_INSIDE_MAX);
     rule_report(out, "%.0f %% of executions fetch a new line of code; %s of code ran",
                 s->fetch.new_lines * 100, size);
     return true;
@@ -45,12 +52,13 @@ bool rule_i_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
  * fetching ahead hides most (SDM, SOG); only more than that are walked for. */
 bool rule_i_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out)
 {
-    if (!s->begins_page || (s->code_pages > 0 && s->code_pages <= m->itlb_entries))
+    const bool begins = s->begins_page || (s->begun_page && m->vendor == CS_MACHINE_AMD);
+    if (!begins || (s->code_pages > 0 && s->code_pages <= m->itlb_entries))
         return false;
     bool walks = s->code_pages <= 0 || s->code_pages > m->stlb_entries;
     double cost = walks ? m->walk_cycles : CS_MODEL_STLB_HIT;
     if (!s->fetch.seen) {
-        if (s->bursts)
+        if (s->bursts || !s->begins_page)
             return false;
         out->high = rule_rest(s) < cost ? rule_rest(s) : cost;
         out->expected = CS_MODEL_CODE_PAGE_UNSEEN * out->high;

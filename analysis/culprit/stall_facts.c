@@ -148,6 +148,18 @@ static double enters_line(const struct accounting *x, uint32_t block)
     return a->frequencies && a->blocks[block].visits > 0 ? fmin(1, enters / a->blocks[block].visits) : 1;
 }
 
+/* Does the instruction begin the line and the page that its successor's last byte, at `reach`, is in? */
+static void begun_facts(const struct accounting *x, uint32_t i, uint64_t reach, struct cs_culprit_stall *s)
+{
+    const uint32_t before = account_before(x, i);
+    if (before == CS_CFG_EXIT)
+        return;
+    const struct cs_isa_op *op = &x->a->insns[before].op;
+    const uint64_t tail = op->offset + op->length - 1;
+    s->begun_line = s->op->offset / 64 == reach / 64 && tail / 64 != reach / 64;
+    s->begun_page = s->op->offset / 4096 == reach / 4096 && tail / 4096 != reach / 4096;
+}
+
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s)
 {
     struct cs_cycle_account_insn *insn = &x->a->insns[i];
@@ -182,6 +194,7 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
         s->fetch = cs_culprit_evidence_fetch(x->e, reach);
         if (!s->fetch.seen && in_short_loop(x, i))
             s->begins_line = s->begins_page = false;
+        begun_facts(x, i, reach, s);
         /* New lines a visit of the line, from here on an execution of the instruction. */
         if (!s->begins_line && x->a->cfg->blocks[insn->block].start / 64 == reach / 64)
             s->fetch.new_lines *= enters_line(x, insn->block);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A burst's thousand turns of a loop are of one moment, so each burst is one draw of the time's causes. Of n
  * draws with shares p and q of two causes, p - q has the variance (p + q - (p - q)²) / n. The first is first with
- * some confidence where p - q is at least a number of standard deviations: that gives n. Two bursts are the least
- * that can disagree.
+ * some confidence where p - q is at least a number of standard deviations: that gives n. Five are the least: where all
+ * of five have the same cause, one with less than half of the time is ruled out (1/32).
  *
  * Bursts are those that saw the instructions on which the first cause lies. Their number is a harmonic mean,
  * weighted by the time there, so that time without bursts counts most. A cause that counted events
@@ -16,7 +16,7 @@ double cs_culprit_bursts_needed(double p, double q)
 {
     double d = p - q, sd = CS_MODEL_VERDICT_SD;
     double n = d > 0 ? sd * sd * (p + q - d * d) / (d * d) : (double)INFINITY;
-    return n < 2 ? 2 : n > CS_MODEL_VERDICT_BURSTS_MAX ? CS_MODEL_VERDICT_BURSTS_MAX : ceil(n);
+    return fmin(fmax(ceil(n), CS_MODEL_VERDICT_BURSTS_MIN), CS_MODEL_VERDICT_BURSTS_MAX);
 }
 
 static void find_first(const struct cs_cycle_account_summary *s, struct cs_culprit_verdict *v)
@@ -110,7 +110,8 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
 
 struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
 {
-    struct cs_culprit_verdict v = {.first = CS_N_CAUSES, .second = CS_N_CAUSES, .needed = 2};
+    struct cs_culprit_verdict v = {
+        .first = CS_N_CAUSES, .second = CS_N_CAUSES, .needed = CS_MODEL_VERDICT_BURSTS_MIN};
     if (!(a->summary.total > 0))
         return v;
     find_first(&a->summary, &v);
@@ -134,6 +135,9 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     const double taken = a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING];
     v.contended = is_static(&a->summary, v.named) && a->scale_fitted && taken > 0 &&
                   (!(a->scale_timed > 0) || taken >= v.named_share * a->summary.total);
+    /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
+    v.contended |= v.named == CS_CAUSE_LOCK &&
+                   a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched && !v.contended;
     if (!v.enough)
         find_several(&a->summary, &v);

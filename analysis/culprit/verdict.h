@@ -21,7 +21,7 @@ struct cs_culprit_verdict {
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
-     * nothing timed it, or it may be as much. */
+     * nothing timed it, or it may be as much. Or a lock where false sharing of its line may cost as much. */
     bool contended;
     bool counted; /* counted events speak for most of the first cause */
     bool enough;  /* none of the four above, and bursts >= needed or counted */

@@ -103,7 +103,8 @@ static void fuse(const struct cs_schedule_path *path, struct cs_schedule_step *s
 }
 
 /* When a result is there. The load of a load-op needs the address alone: registers that it combines with what was
- * loaded are read when that has come. */
+ * loaded are read when that has come. But llvm-mca lets all of a load of %al wait for the %al before it, and its M is of
+ * that chain. */
 static double executed_at(const struct cs_isa_op *op, const double *at, double latency)
 {
     double address = 0, others = 0;
@@ -111,7 +112,8 @@ static double executed_at(const struct cs_isa_op *op, const double *at, double l
         double *latest = op->address_reads & rest & -rest ? &address : &others;
         *latest = fmax(*latest, at[__builtin_ctzll(rest)]);
     }
-    double loads = op->flags & CS_ISA_OP_LOAD ? fmin(CS_MODEL_LOAD_OF_OP, latency) : 0;
+    const bool merged = op->flags & CS_ISA_OP_MERGES && !(op->writes & CS_ISA_OP_REG_X87);
+    double loads = op->flags & CS_ISA_OP_LOAD && !merged ? fmin(CS_MODEL_LOAD_OF_OP, latency) : 0;
     return fmax(address + latency, others + fmax(latency - loads, fmin(1, latency)));
 }
 

@@ -103,6 +103,8 @@ static void find_gain(struct explanation *e, const struct calc_subject *s, const
     e->gain_elsewhere = a->worst.cause == CS_CAUSE_MISPREDICT && at < s->account->cfg->n_insns &&
                         s->account->insns[at].op.flags & CS_ISA_OP_INDIRECT &&
                         s->account->insns[at].op.flags & CS_ISA_OP_CALL;
+    if (e->gain_elsewhere)
+        e->of_function.likely = (double)NAN;
     e->of_program =
         (struct explain_gain){share * e->of_function.likely, fmax(share - all, 0) * e->of_function.low,
                               fmin(share + all, 1) * e->of_function.high};

@@ -92,15 +92,22 @@ static json_t *gain_json(const struct explain_gain *g)
 static void put_gain(struct output *out, const struct explanation *e)
 {
     const struct explain_gain *f = &e->of_function, *p = &e->of_program;
-    if (isfinite(f->likely))
+    const bool shared = strcmp(e->cause, "false-sharing") == 0 || strcmp(e->cause, "true-sharing") == 0;
+    if (e->gain_elsewhere)
+        output_line(out,
+                    "Expected gain: at least %.0f %% of the program's CPU time. Mispredicted calls also lose "
+                    "time in the functions that they call, which isn't in this figure.",
+                    p->low);
+    else if (isfinite(f->likely))
         output_line(out,
                     "Expected gain, of this cause only: %.0f %% of the function's time (%.0f to %.0f), %.0f "
-                    "%% of the program's CPU time (%.0f to %.0f). %s",
-                    f->likely, f->low, f->high, p->likely, p->low, p->high,
-                    e->gain_elsewhere
-                        ? "It may be much more: mispredicted calls also lose time in the functions "
-                          "that they call, which isn't in these figures."
-                        : "Less work gains more.");
+                    "%% of the program's CPU time (%.0f to %.0f). Less work gains more.",
+                    f->likely, f->low, f->high, p->likely, p->low, p->high);
+    else if (shared && isfinite(p->high))
+        output_line(out,
+                    "Expected gain: %.0f to %.0f %% of the program's CPU time. It depends on the processor "
+                    "and on how often the threads run at the same time.",
+                    p->low, p->high);
     else if (isfinite(p->high) && e->about == EXPLAIN_CALL)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
                     p->high);

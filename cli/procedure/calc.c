@@ -69,20 +69,26 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
                     a.kernel.advice, 100 * a.kernel.caused);
     output_line(out, "%s%s.", a.kernel.first ? "Of its own instructions: " : "", a.sentence);
     output_set(out, "evidence", verdict_json(&a.verdict));
-    if (a.verdict.enough && worst->low < 0.7 * worst->share && worst->cause < CS_N_CAUSES)
+    if (a.verdict.enough && !cause_is_shared_line(worst) && worst->low < 0.7 * worst->share &&
+        worst->cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst->low,
                     100 * (worst->high < 1 ? worst->high : 1));
-    if (a.advice)
+    if (a.advice && !isfinite(a.saves))
+        output_line(out,
+                    "What usually helps: %s. What it saves depends on how often the threads run at once.",
+                    a.advice);
+    else if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
                     100 * a.saves);
     output_set(out, "kernel_share", json_real(100 * a.kernel.all));
     output_set(out, "kernel", kernel_time_json(&a.kernel));
     output_set(out, "sentence", json_text(a.sentence));
     output_set(out, "worst",
-               json_pack("{s:s, s:I, s:f, s:f, s:f, s:f}", "cause",
+               json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "cause",
                          worst->cause < CS_N_CAUSES ? cs_culprit_cause_names[worst->cause].name : "none",
                          "responsible", (json_int_t)worst->responsible, "share", 100 * worst->share, "low",
-                         100 * worst->low, "high", 100 * worst->high, "saves", 100 * a.saves));
+                         100 * worst->low, "high", 100 * worst->high, "saves",
+                         isfinite(a.saves) ? json_real(100 * a.saves) : json_null()));
     output_set(out, "advice", a.advice ? json_string(a.advice) : json_null());
 }
 

@@ -199,6 +199,19 @@ static void add_carried(const struct cs_cycle_account *a, struct worst_cause *ca
         }
 }
 
+/* All of a chain that the model leaves out is dynamic: its heaviest instruction stands for it then. */
+static void add_left_out(const struct cs_cycle_account *a, struct worst_cause *cause, double *most)
+{
+    for (uint32_t i = 0; *most <= 0 && i < a->cfg->n_insns; i++)
+        for (unsigned k = 0; k < a->insns[i].classification->n; k++) {
+            const struct cs_culprit_suspect *s = &a->insns[i].classification->suspects[k];
+            if (s->cause == cause->cause && s->share * a->insns[i].visits > cause->heaviest)
+                cause->heaviest = s->share * a->insns[i].visits,
+                cause->stalled = cause->responsible = a->insns[i].op.offset;
+        }
+    *most = fmax(*most, cause->heaviest);
+}
+
 /* Static stalls of one cause count over the whole chain; its heaviest instruction stands for it. */
 static void add_static_causes(const struct cs_cycle_account *a, struct worst_cause *causes, size_t *n)
 {
@@ -217,8 +230,9 @@ static void add_static_causes(const struct cs_cycle_account *a, struct worst_cau
                 most = part, s.stalled = s.responsible = a->insns[i].op.offset;
         }
         s.reason = "";
-        s.heaviest = share;
         add_carried(a, &s, &most);
+        add_left_out(a, &s, &most);
+        s.heaviest = share;
         if (most > 0)
             causes[(*n)++] = s;
     }
@@ -320,6 +334,11 @@ static void other_place(const struct worst_cause *c, struct cs_image_code *code,
         snprintf(text, size, " (%s:%u)", cs_base_name(frame.file), frame.line);
 }
 
+bool cause_is_shared_line(const struct worst_cause *c)
+{
+    return c->cause == CS_CAUSE_FALSE_SHARING || c->cause == CS_CAUSE_TRUE_SHARING;
+}
+
 void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
 {
     struct cs_image_frame frame;
@@ -333,6 +352,9 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
     snprintf(body, sizeof body, sentences[c->cause], where);
 #pragma GCC diagnostic pop
     other_place(c, code, other, sizeof other);
-    snprintf(text, size, "%.1f %% of this function %s%s%s%s", 100 * c->share, body, *c->reason ? " " : "",
+    n = cause_is_shared_line(c)
+            ? snprintf(text, size, "%.0f to %.0f", 100 * fmin(c->low, c->share), 100 * fmin(c->high, 1))
+            : snprintf(text, size, "%.1f", 100 * c->share);
+    snprintf(text + n, size - (size_t)n, " %% of this function %s%s%s%s", body, *c->reason ? " " : "",
              c->reason, other);
 }

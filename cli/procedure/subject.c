@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,5 +149,5 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
     }
     cause_sentence(&a->worst, s->code, a->sentence, sizeof a->sentence);
     a->advice = a->kernel.first || a->kernel.all > a->kernel.own ? NULL : cause_advice(&a->worst, s->account);
-    a->saves = cause_saves(&a->worst, &s->evidence->machine);
+    a->saves = cause_is_shared_line(&a->worst) ? (double)NAN : cause_saves(&a->worst, &s->evidence->machine);
 }

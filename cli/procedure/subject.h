@@ -33,7 +33,7 @@ struct calc_answer {
     struct worst_cause worst; /* without a share where the evidence doesn't suffice */
     char sentence[1200];
     const char *advice; /* NULL: none */
-    double saves;       /* share of the function's time */
+    double saves;       /* share of the function's time; NAN of a shared line */
     struct kernel_time kernel;
 };
 void calc_answer(const struct calc_subject *s, struct calc_answer *answer);

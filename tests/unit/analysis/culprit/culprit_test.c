@@ -95,6 +95,30 @@ static void only_a_store_that_misses_fills_the_store_buffer(void **state)
     assert_int_equal(v.suspects[0].responsible, store.offset);
 }
 
+static void amd_shows_the_wait_for_a_line_at_its_first_instruction(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_culprit_classification v;
+    struct cs_culprit_stall s;
+    cs_culprit_stall_init(&s, &plain);
+    s.next = &load;
+    s.cycles = 10;
+    s.bursts = s.begun_line = true;
+    s.code_bytes = 1 << 20;
+    s.fetch = (struct cs_culprit_fetch){.seen = true, .new_lines = 1};
+    m.vendor = CS_MACHINE_INTEL;
+    cs_culprit_classify(&s, &m, &v);
+    const double inside = v.unexplained;
+    m.vendor = CS_MACHINE_AMD;
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_ICACHE);
+    assert_true(v.unexplained < 1e-9 && inside >= v.unexplained);
+    s.fetch.new_lines = 0;
+    cs_culprit_classify(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_ICACHE));
+}
+
 static void the_line_of_the_previous_instruction_clears_the_instruction_cache(void **state)
 {
     (void)state;
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test(two_suspects_share_and_their_bounds_say_so),
         cmocka_unit_test(only_a_store_that_misses_fills_the_store_buffer),
         cmocka_unit_test(the_line_of_the_previous_instruction_clears_the_instruction_cache),
+        cmocka_unit_test(amd_shows_the_wait_for_a_line_at_its_first_instruction),
         cmocka_unit_test(blocked_loads_and_locks_and_splits_are_named),
         cmocka_unit_test(a_branch_is_convicted_at_what_follows_it_and_cleared_when_guessed),
         cmocka_unit_test(pages_that_the_first_tlb_holds_clear_the_dtlb),

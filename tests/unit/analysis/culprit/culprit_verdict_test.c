@@ -28,7 +28,7 @@ static void so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom(voi
         assert_true(wrong < rounds * 0.07);
         assert_true(wrong_of_few > wrong);
     }
-    assert_true(cs_culprit_bursts_needed(0.95, 0.02) == 2);
+    assert_true(cs_culprit_bursts_needed(0.95, 0.02) == 5);
     assert_true(cs_culprit_bursts_needed(0.3, 0.3) >= 100 && cs_culprit_bursts_needed(0.2, 0.3) >= 100);
 }
 
@@ -110,6 +110,21 @@ static void a_static_cause_is_no_verdict_where_another_thread_writes_the_lines(v
     assert_false(of_three(10, 80, 8, 40, true).contended);
 }
 
+static void a_lock_is_no_verdict_where_false_sharing_may_cost_as_much(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100};
+    a.summary.share[CS_CAUSE_LOCK] = 60;
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 40;
+    assert_false(cs_culprit_verdict(&a).contended);
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 80;
+    assert_true(cs_culprit_verdict(&a).contended);
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 0;
+    a.summary.high[CS_CAUSE_TRUE_SHARING] = 80; /* of the lock itself: the same advice */
+    assert_false(cs_culprit_verdict(&a).contended);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +133,7 @@ int main(void)
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
         cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
         cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
+        cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

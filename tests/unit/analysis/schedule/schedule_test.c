@@ -137,6 +137,33 @@ static void sums_of_loads_are_no_chain_of_their_loads(void **state)
     assert_true(sum_m(steps, path.n) > 2.9 && dependency < 0.01 && port > 1.5);
 }
 
+/* llvm-mca lets a load of %al wait for the one before it, five cycles each. */
+static void a_chain_of_merged_bytes_is_a_chain(void **state)
+{
+    (void)state;
+    /* rol rax,8; mov al,[rdi]; dec r8; jne */
+    static const uint8_t bytes[] = {0x48, 0xc1, 0xc0, 0x08, 0x8a, 0x07, 0x49, 0xff, 0xc8, 0x75, 0xf5};
+    enum { TURNS = 40, N = 4 };
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_timeline lines[TURNS * N];
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
+    double dependency = 0, port = 0;
+    assert_int_equal(path.n, N);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < N; i++) {
+            const int begun = 5 * turn, done = begun + (i == 1 ? 5 : 1);
+            lines[turn * N + i] =
+                (struct cs_schedule_timeline){turn, begun, begun, done, begun + (i == 0 ? 2 : 6)};
+        }
+    cs_schedule_steps(&path, lines, TURNS, 6, steps);
+    for (size_t i = 0; i < path.n; i++) {
+        dependency += steps[i].dependency;
+        port += steps[i].port;
+    }
+    assert_true(sum_m(steps, path.n) > 4.9 && dependency > 3.5 && port < 0.01);
+}
+
 static void a_byte_register_is_merged_into_the_whole(void **state)
 {
     (void)state;
@@ -550,6 +577,7 @@ int main(void)
         cmocka_unit_test(the_generic_core_knows_chains),
         cmocka_unit_test(llvm_mca_knows_chains),
         cmocka_unit_test(sums_of_loads_are_no_chain_of_their_loads),
+        cmocka_unit_test(a_chain_of_merged_bytes_is_a_chain),
         cmocka_unit_test(a_byte_register_is_merged_into_the_whole),
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
