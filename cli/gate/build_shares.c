@@ -31,7 +31,7 @@ static bool agree(const struct runs *runs, const struct run_row *row, double com
     return known && estimate.chance < BY_EPOCHS_ALONE;
 }
 
-static int keep(struct gate *gate, const struct change *x, double growth)
+static int keep(struct gate *gate, const struct change *x, double common_factor, double growth)
 {
     char *name = gate_readable(x->row->name);
     const struct gate_guilty one = {.function = name,
@@ -39,6 +39,7 @@ static int keep(struct gate *gate, const struct change *x, double growth)
                                     .kind = "function",
                                     .base = (double)NAN, /* seconds of a run: epochs are none */
                                     .head = (double)NAN,
+                                    .weight = {x->cost_a, x->cost_b / common_factor},
                                     .share = growth,
                                     .ratio = x->ratio};
     const int rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
@@ -58,7 +59,7 @@ static int judge_functions(struct gate *gate, const struct runs *runs, double *n
         if (x->discovery >= GATE_CHANCE || !agree(runs, x->row, c.common_factor))
             continue;
         *net += growth;
-        rc = growth > 0 ? keep(gate, x, growth) : 0;
+        rc = growth > 0 ? keep(gate, x, c.common_factor, growth) : 0;
     }
     free(c.change);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for %zu functions", runs->n_rows) : 0;

@@ -2,6 +2,7 @@
 /* calc's tables of base and head, by our own program: an analysis of hostile code that fails leaves the verdict alone. */
 #include "cli/gate/cause.h"
 #include "cli/command/own_program.h"
+#include "cli/gate/builds.h"
 #include "cli/gate/cause_compare.h"
 #include "cli/gate/counted.h"
 #include "store/catalog.h"
@@ -15,22 +16,23 @@
 #define ASKED_MAX 3        /* functions: each costs a second or so a side */
 #define CPU_SECONDS_MAX 30 /* of one answer: code may be made so that it takes long */
 
-/* Of all recordings of the store, `counted` being "ADDRESS=N" or NULL. NULL: it has no answer. */
-static json_t *ask(const char *function, const char *store, const char *counted)
+/* Of all recordings of the store, `counted` being "ADDRESS=N" or NULL, `build` the beginning of a build-id or NULL. NULL: it has no
+ * answer. */
+static json_t *ask(const char *function, const char *store, const char *build, const char *counted)
 {
-    const char *const argv[] = {"cyclescope",
-                                "calc",
-                                "--json",
-                                "--epoch",
-                                "all",
-                                "--store",
-                                store,
-                                counted ? "--counted" : "--",
-                                counted ? counted : function,
-                                counted ? "--" : NULL,
-                                function,
-                                NULL};
+    const char *argv[16] = {"cyclescope", "calc", "--json", "--epoch", "all", "--store", store};
     int ends[2];
+    size_t n = 7;
+    if (build) {
+        argv[n++] = "--image";
+        argv[n++] = build;
+    }
+    if (counted) {
+        argv[n++] = "--counted";
+        argv[n++] = counted;
+    }
+    argv[n++] = "--";
+    argv[n++] = function;
     if (access(store, F_OK) < 0 || pipe2(ends, O_CLOEXEC) < 0)
         return NULL;
     const pid_t pid = own_program_start(&(struct own_program){
@@ -134,17 +136,24 @@ static void count_executions(struct gate_cause_side *side, const char *store, co
 }
 
 /* Where counts are known, cycles of an execution are measured and not fitted; that counts as evidence. */
-static struct gate_cause_side calc(const char *function, const char *name, double seconds)
+static struct gate_cause_side calc(const struct gate *gate, const struct gate_guilty *g, unsigned of)
 {
+    const char *name = of ? gate->head : gate->base,
+               *build = gate->builds ? gate->builds->side[of]->id : NULL;
     char store[PATH_MAX], work[PATH_MAX], text[64];
-    struct gate_cause_side side = {.seconds = seconds};
+    struct gate_cause_side side = {.seconds = isnan(g->base) ? g->weight[of]
+                                              : of           ? g->head
+                                                             : g->base,
+                                   .strict = gate->unproven || g->candidate};
     json_t *better;
     gate_beside(name, GATE_CAUSES_STORE, store);
     gate_beside(name, GATE_COUNTED_STORE, work);
-    side.answer = ask(function, store, NULL);
-    if (side.answer)
+    if (gate->builds || access(store, F_OK) < 0) /* its own recordings may have bursts */
+        snprintf(store, sizeof store, "%s", name);
+    side.answer = ask(g->function, store, build, NULL);
+    if (side.answer && !gate->builds)
         count_executions(&side, store, work, text, sizeof text);
-    if (side.executions > 0 && (better = ask(function, store, text)) != NULL) {
+    if (side.executions > 0 && (better = ask(g->function, store, build, text)) != NULL) {
         json_decref(side.answer);
         side.answer = better;
         side.counted = true;
@@ -154,7 +163,7 @@ static struct gate_cause_side calc(const char *function, const char *name, doubl
 
 bool gate_wants_causes(const struct gate *gate)
 {
-    bool slower = false, unknown = false;
+    bool slower = gate->unproven, unknown = false;
     for (size_t i = 0; i < gate->n_checks; i++)
         slower |= gate->check[i].verdict == GATE_SLOWER;
     for (size_t i = 0; i < gate->n_guilty; i++)
@@ -162,16 +171,27 @@ bool gate_wants_causes(const struct gate *gate)
     return slower && unknown;
 }
 
+/* calc takes all recordings that have the build. */
+static bool of_other_commands(const struct gate_builds *b)
+{
+    return b && b->recordings && b->left_out[0][GATE_OUT_OTHER] + b->left_out[1][GATE_OUT_OTHER] > 0;
+}
+
 void gate_find_causes(struct gate *gate)
 {
     for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < ASKED_MAX; i++) {
         struct gate_guilty *g = &gate->guilty[i];
         struct gate_cause_side side[2] = {{0}};
-        if (*g->cause || !(g->head > g->base))
+        if (*g->cause || !(g->head > g->base || g->weight[1] > g->weight[0]))
             continue;
-        side[1] = calc(g->function, gate->head, g->head);
+        if (of_other_commands(gate->builds)) {
+            snprintf(g->cause_text, sizeof g->cause_text,
+                     "no cause: the store has recordings of other commands, too");
+            continue;
+        }
+        side[1] = calc(gate, g, 1);
         if (side[1].answer) { /* a base that has no answer may have had all its time of that cause */
-            side[0] = calc(g->function, gate->base, g->base);
+            side[0] = calc(gate, g, 0);
             gate_cause_compare(g, side);
             asked++;
         } else {

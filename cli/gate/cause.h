@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cause that grew in a function that is to blame. Of instructions and waits it is what they are; of pace, calc's, from
- * recordings with bursts: base.causes.store, next to base.store. */
+/* The cause that grew in a function that is to blame. Of instructions and waits it is what they are. Of pace it is calc's, from
+ * recordings with bursts: base.causes.store, next to base.store. Where that isn't, base.store itself may have bursts. */
 #pragma once
 
 #include "cli/gate/gate.h"
 
 #define GATE_CAUSES_STORE ".causes.store"
 
-/* Is it slower, by a function without a cause? */
+/* Is it slower, or is layout unproven, by a function without a cause? */
 bool gate_wants_causes(const struct gate *gate);
 /* Without such stores, or without enough evidence, none is named. */
 void gate_find_causes(struct gate *gate);
+/* The verdict where the pace grew and the work didn't: a cause that grew makes it slower, one of places is layout, none can't
+ * tell. */
+void gate_settle_layout(struct gate *gate);

@@ -15,12 +15,15 @@
 #include <string.h>
 
 #define BURSTS_MIN 2 /* of one side, to say anything of it */
-#define MOST 0.5     /* of the function's growth */
+#define BURSTS_STRICT 4
+#define SAMPLES_SD                                                                                           \
+    2.0          /* standard deviations of the samples that a growth must be beyond, where it is strict */
+#define MOST 0.5 /* of the function's growth */
 #define AS_OFTEN 0.01
 #define MODEL_ERROR 0.3 /* as calc has it */
 
 struct part {
-    double low, likely, high; /* seconds a run */
+    double low, likely, high; /* as a side's seconds */
 };
 
 static double percent(const json_t *object, const char *name, const char *member)
@@ -34,10 +37,34 @@ static double bursts(const json_t *answer)
     return json_number_value(json_object_get(json_object_get(answer, "evidence"), "bursts"));
 }
 
+static double samples(const json_t *answer)
+{
+    return json_number_value(json_object_get(json_object_get(answer, "summary"), "samples"));
+}
+
+bool gate_cause_is_of_place(const char *cause)
+{
+    static const char *const all[] = {"front-end", "i-cache", "itlb", "alias", "split"};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(cause, all[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Not front-end: where code lies changes that. Not divider: numbers do. */
 static bool is_of_code(const char *cause)
 {
     return strcmp(cause, "dependency") == 0 || strcmp(cause, "port") == 0;
+}
+
+/* Of the same code a locked instruction waits longer where its line is away: where bursts saw a line that another thread takes, that
+ * is what grew. */
+static bool is_as_before(const struct gate_cause_side *head, const char *cause)
+{
+    const json_t *d = json_object_get(json_object_get(head->answer, "summary"), "dynamic");
+    return is_of_code(cause) ||
+           (strcmp(cause, "lock") == 0 &&
+            percent(d, "false-sharing", "high") + percent(d, "true-sharing", "high") > 0);
 }
 
 static bool is_memory(const char *cause)
@@ -54,7 +81,8 @@ static struct part part_of(const struct gate_cause_side *side, const char *cause
     const double fixed = percent(json_object_get(summary, "static"), cause, NULL), seconds = side->seconds,
                  least = is_of_code(cause) ? 0 : (1 - MODEL_ERROR) * side->model_seconds,
                  most = fmax(seconds - least, 0);
-    if (!(bursts(side->answer) >= (side->counted ? 1 : BURSTS_MIN)))
+    const double needed = side->strict ? BURSTS_STRICT : side->counted ? 1 : BURSTS_MIN;
+    if (!(bursts(side->answer) >= needed))
         return (struct part){0, most, most};
     const double high = percent(d, cause, "high") + fixed + percent(summary, "no_frequency", NULL);
     return (struct part){fmin(seconds * (percent(d, cause, "low") + fixed), most),
@@ -123,7 +151,7 @@ static double left_for(const struct gate_cause_side side[2], const char *cause, 
     {
         const double most = part_of(&side[1], other).high;
         if (strcmp(other, cause) != 0 && !(strcmp(cause, GATE_MEMORY) == 0 && is_memory(other)))
-            left -= is_of_code(other) ? fmin(most, part_of(&side[0], other).high) : most;
+            left -= is_as_before(&side[1], other) ? fmin(most, part_of(&side[0], other).high) : most;
     }
     return fmin(left, high);
 }
@@ -147,7 +175,7 @@ static void look_at(struct found *f, const struct gate_cause_side side[2], const
 {
     const struct part a = part_of(&side[0], cause);
     struct part b = part_of(&side[1], cause);
-    if (same_code && is_of_code(cause))
+    if (same_code && is_as_before(&side[1], cause))
         return;
     if (same_code)
         b.low = fmax(b.low, left_for(side, cause, b.high));
@@ -183,35 +211,41 @@ static const char *words_of(const char *cause)
 }
 
 /* Bursts of the head are draws of its time's causes: few are enough where one cause has nearly all of what it has more. */
-static bool name_cause(struct gate_guilty *g, const struct found *f)
+static bool name_cause(struct gate_guilty *g, const struct found *f, double growth, double margin)
 {
-    if (!f->most || !(f->first > MOST * (g->head - g->base)))
+    const char *unit = isnan(g->base) ? "% of the time" : "s of a run";
+    if (!f->most || !(f->first > MOST * growth))
         no_cause(g, "no cause: none has half of the growth");
     else if (!(f->second < f->first / 2))
         no_cause(g, "no cause: %s and %s both grew", words_of(f->most), words_of(f->next));
-    else if (!(f->is.low > f->was.high))
-        no_cause(g, "no cause: %s: %.3g to %.3g s of a run, up to %.3g s before; more bursts would tell",
-                 words_of(f->most), f->is.low, f->is.high, f->was.high);
+    else if (!(f->is.low > f->was.high * (1 + margin)))
+        no_cause(g, "no cause: %s: %.3g to %.3g %s, up to %.3g before; more bursts would tell",
+                 words_of(f->most), f->is.low, f->is.high, unit, f->was.high);
     else {
         snprintf(g->cause, sizeof g->cause, "%s", f->most);
-        snprintf(g->cause_text, sizeof g->cause_text, "%s: %.3g s of a run, %.3g s before", words_of(f->most),
-                 f->is.likely, f->was.likely < f->was.high ? f->was.likely : f->was.high);
+        g->cause_growth = f->first;
+        snprintf(g->cause_text, sizeof g->cause_text, "%s: %.3g %s, %.3g before", words_of(f->most),
+                 f->is.likely, unit, f->was.likely < f->was.high ? f->was.likely : f->was.high);
     }
     return *g->cause;
 }
 
 void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side[2])
 {
-    const double n = bursts(side[1].answer);
+    const double n = bursts(side[1].answer), growth = side[1].seconds - side[0].seconds,
+                 margin = side[1].strict ? SAMPLES_SD * sqrt(1 / fmax(samples(side[0].answer), 1) +
+                                                             1 / fmax(samples(side[1].answer), 1))
+                                         : 0;
     const bool same_code = is_same_code(side);
-    if (!(n >= BURSTS_MIN)) {
-        no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, BURSTS_MIN);
+    const int least = side[1].strict ? BURSTS_STRICT : BURSTS_MIN;
+    if (!(n >= least)) {
+        no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, least);
         return;
     }
     const struct found alone = find(side, same_code, false);
-    if (name_cause(g, &alone))
+    if (name_cause(g, &alone, growth, margin))
         return;
     const struct found as_one = find(side, same_code, true);
     if (as_one.most && strcmp(as_one.most, GATE_MEMORY) == 0 && as_one.first > alone.first)
-        name_cause(g, &as_one);
+        name_cause(g, &as_one, growth, margin);
 }

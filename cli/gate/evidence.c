@@ -69,6 +69,7 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
         const struct cs_waiting_thread *t = &groups.threads[i];
         e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
     }
+    e->threads = groups.n_threads > e->threads ? groups.n_threads : e->threads;
     bool by_own;
     const double on = (double)groups.on_ns, queued = (double)cs_wait_for_cpu_ns(&groups, &by_own);
     e->alone[r] = by_own || !(on > 0) ? 1 : on / (on + queued);

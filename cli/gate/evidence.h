@@ -25,6 +25,7 @@ struct gate_evidence {
     double *off_cpu_ns; /* by run: all threads' waits but those for a CPU, idle ones too; exact */
     double *
         alone; /* by run: the share of its time that it would take without others' load: they keep all threads from running */
+    size_t threads;               /* of the run that has most */
     struct gate_wait_kinds kinds; /* where `waited` */
     bool waited;                  /* all runs recorded their waits */
     struct gate_run *timed;       /* runs that nothing recorded, ns of CPU time; none: 0 of them */

@@ -152,6 +152,8 @@ static int in_turn(const struct parsed *args, struct gate *gate)
         if (rc == 0 && gate_wants_causes(gate))
             rc = gate_record_causes(&turns, &err);
         gate_find_causes(gate);
+        if (rc == 0)
+            gate_settle_layout(gate);
         if (rc == 0 && *turns.not_counted)
             gate_note(gate, "Instructions were not counted: %s.", turns.not_counted);
         if (rc < 0)
@@ -177,6 +179,7 @@ static int compared(const struct parsed *args, struct gate *gate, bool results)
         return fails(failed(&err));
     if (!results) {
         gate_find_causes(gate);
+        gate_settle_layout(gate);
         require(args, gate);
     }
     return finish(args, gate);
@@ -194,6 +197,9 @@ static int of_builds(const struct parsed *args, struct gate *gate)
         rc = gate_builds_find_commits(&builds, option(args, "repository"), &err);
     if (rc == 0)
         rc = builds.recordings ? gate_compare_stores(gate, &err) : gate_compare_shares(gate, &err);
+    if (rc == 0 && gate_wants_causes(gate))
+        gate_find_causes(gate);
+    gate_settle_layout(gate);
     if (rc == 0) {
         gate_builds_say(gate);
         require(args, gate);

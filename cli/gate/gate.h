@@ -9,6 +9,7 @@
  *   wait_kinds       all waits of a run, by kind, exactly
  *   guilty           functions and lines that grew
  *   cause            the cause that grew in them
+ *   unproven         is it layout? By the causes that grew
  *   cause_compare    ... by calc's answers of base and head
  *   counted          runs that counted their instructions
  *   judge            from the evidence to the three measures
@@ -71,12 +72,16 @@ struct gate_guilty {
     char *file; /* NULL: no line is known */
     unsigned line;
     bool line_sure;       /* its own growth is significant, too */
-    double base, head;    /* seconds per run; NAN of GATE_COUNTED */
+    double base, head;    /* seconds per run; NAN of GATE_COUNTED, and of a daemon's epochs */
+    double weight[2];     /* of a daemon's epochs: percent of the program's time */
     double share;         /* of the base's total that it grew by, percent */
     double ratio;         /* head / base, the common factor removed; infinite: new */
     char kind[32];        /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
     char cause[40];       /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
     char cause_text[160]; /* with figures; without a cause what is missing, "": nothing was asked */
+    double
+        cause_growth; /* seconds a run (percent of a daemon's epochs) that the named cause likely grew by */
+    bool candidate;   /* its growth alone isn't significant: without a cause it isn't shown */
 };
 
 struct gate_layout { /* the head linked again: against the base */
@@ -94,6 +99,7 @@ struct gate {
     size_t n_guilty, n_guilty_all;
     struct gate_layout layout[GATE_LAYOUTS_MAX];
     size_t n_layouts;
+    bool unproven;      /* the pace grew and the work didn't: layout, unless a cause grew */
     bool relinks;       /* layouts are tried */
     bool base_relinked; /* of the base, too: each has another one */
     enum gate_verdict verdict;

@@ -10,6 +10,8 @@
 
 #define BY_RUNS_ALONE 0.01
 #define MOST 0.5 /* of the growth of all waits */
+#define CANDIDATES_MAX 3
+#define CANDIDATE_LEAST 0.25 /* of the growth of the whole */
 
 /* Mean over the runs of the base of all its samples' cost. */
 static double cost_of_base(const struct gate_evidence *e)
@@ -141,6 +143,50 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
                                         .head = x->cost_b * seconds,
                                         .share = 100 * growth_of(c, x) / base,
                                         .ratio = x->ratio};
+        rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
+        free(name);
+    }
+    if (rc < 0)
+        return cs_fail(err, ENOMEM, "out of memory for functions");
+    return gate->n_guilty ? find_lines(gate, e, err) : 0;
+}
+
+/* The largest growth below `below`, of `least` at least. */
+static const struct change *next_candidate(const struct comparison *c, double least, double below)
+{
+    const struct change *next = NULL;
+    for (size_t i = 0; i < c->n; i++) {
+        const double growth = growth_of(c, &c->change[i]);
+        if (growth >= least && growth < below && (!next || growth > growth_of(c, next)))
+            next = &c->change[i];
+    }
+    return next;
+}
+
+int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, double change,
+                           struct cs_error *err)
+{
+    const struct comparison *c = &e->comparison;
+    const double base = cost_of_base(e), seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
+    double below = INFINITY;
+    int rc = 0;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (strcmp(gate->guilty[i].kind, "function") == 0)
+            return 0;
+    for (unsigned n = 0; rc == 0 && base > 0 && n < CANDIDATES_MAX; n++) {
+        const struct change *x = next_candidate(c, CANDIDATE_LEAST * change * base, below);
+        if (!x)
+            break;
+        below = growth_of(c, x);
+        char *name = gate_readable(x->row->name);
+        const struct gate_guilty one = {.function = name,
+                                        .image = x->row->image,
+                                        .kind = "function",
+                                        .base = x->cost_a * seconds,
+                                        .head = x->cost_b * seconds,
+                                        .share = 100 * below / base,
+                                        .ratio = x->ratio,
+                                        .candidate = true};
         rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
         free(name);
     }

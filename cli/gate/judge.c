@@ -14,6 +14,7 @@
 #define SYSTEM_CALL_NS 100.0
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
+#define KEPT_APART 0.7  /* of their time: below, threads rarely run at the same time */
 #define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
@@ -227,6 +228,7 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
     if (!counted->same_work) { /* hashes of addresses make such a difference, and so does one constant */
         if (!pace->known || fabs(pace->estimate.change) > LAYOUT_MAX)
             return;
+        gate->unproven = pace->estimate.change > 0;
         pace->verdict = GATE_CANT_TELL;
         snprintf(
             pace->sentence, sizeof pace->sentence,
@@ -242,11 +244,27 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
                   100 - counted->differing_percent);
         return;
     }
+    gate->unproven = pace->estimate.change > 0;
     pace->verdict = GATE_LAYOUT;
     snprintf(pace->sentence, sizeof pace->sentence,
              "%s, but %.2f %% of the instructions are in functions that ran exactly the same ones as often: "
              "where code or data lie made the difference",
              gate_percent(pace->estimate.change, change), 100 - counted->differing_percent);
+}
+
+/* What threads take from each other, as a line of the cache, they take only while both run. */
+static void say_kept_apart(struct gate *gate, const struct gate_evidence *e)
+{
+    const struct gate_check *pace = find_check(gate, "pace");
+    double alone = 0;
+    for (size_t r = 0; r < e->functions.n_runs; r++)
+        alone += e->alone[r] / (double)e->functions.n_runs;
+    if (e->waited && e->threads > 1 && alone < KEPT_APART && pace->verdict != GATE_SLOWER)
+        gate_note(
+            gate,
+            "The load of others let these threads run %.0f %% of the time that they could have. Lines that "
+            "they take from each other (false sharing) cost less then. A quieter machine would tell.",
+            100 * alone);
 }
 
 static void say_machine(struct gate *gate, const struct gate_evidence *e, const struct gate_counted *counted)
@@ -268,11 +286,19 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e, const 
             gate,
             "Time changed and work did not: the cause is the memory, other instructions, or where code and "
             "data lie.");
-    if (pace->verdict == GATE_LAYOUT && !gate->relinks)
+    if (pace->verdict == GATE_LAYOUT && !gate->relinks && !gate->unproven)
         gate_note(
             gate,
             "Relink with another order of the object files: a layout's difference changes, too. --relink "
             "does so, and compares.");
+}
+
+/* The whole is slower in time, and not by work. */
+static bool may_be_candidates(const struct gate *gate)
+{
+    return gate->unproven ||
+           (find_check(gate, "pace")->verdict == GATE_SLOWER && find_check(gate, "pace")->known &&
+            find_check(gate, "work")->verdict != GATE_SLOWER);
 }
 
 int gate_compare_stores(struct gate *gate, struct cs_error *err)
@@ -288,9 +314,13 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
     if (rc == 0 && find_check(gate, "work")->verdict == GATE_SLOWER && counted.known)
         rc = gate_guilty_counted(gate, &counted, err);
-    if (rc == 0) {
+    if (rc == 0)
         tell_layout(gate, &counted);
+    if (rc == 0 && may_be_candidates(gate))
+        rc = gate_guilty_candidates(gate, &e, find_check(gate, "pace")->estimate.change, err);
+    if (rc == 0) {
         say_machine(gate, &e, &counted);
+        say_kept_apart(gate, &e);
     }
     gate_counted_close(&counted);
     gate_evidence_close(&e);

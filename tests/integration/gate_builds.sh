@@ -107,6 +107,41 @@ refused "need --image" --base-build aa --base s --head s
 refused "nothing to compare" --store s --image app --head-build aa --base-build aa
 refused "give one of" --store s --image app --base s
 
+# --- recordings with bursts: what grew has a cause, by the store alone ---
+cat >walk.c <<'C'
+#include <stdlib.h>
+enum { WORDS = 1 << 22 };
+volatile unsigned long sum;
+__attribute__((noinline)) void walk(unsigned long *word)
+{
+    unsigned long stride = STRIDE;
+    __asm__("" : "+r"(stride));
+    for (unsigned long i = 0; i < 10000000; i++)
+        sum += word[i * stride % WORDS];
+}
+int main(void)
+{
+    unsigned long *word = malloc(WORDS * sizeof *word);
+    for (unsigned long i = 0; i < WORDS; i++)
+        word[i] = i;
+    walk(word);
+}
+C
+mkdir near far
+gcc -g -O1 -DSTRIDE=1 -Wl,--build-id -o near/walk walk.c && gcc -g -O1 -DSTRIDE=1048583 -Wl,--build-id -o far/walk walk.c || fail "gcc"
+for i in 1 2 3; do
+    for side in near far far near; do
+        "$CYCLESCOPE" record --calibrate --burst-rate=1000 -F 4000 -o w -- $side/walk >/dev/null 2>&1 || fail "record $side/walk"
+    done
+done
+gate --store w --image walk --json
+[ $code = 1 ] || fail "a walk that misses: exit $code: $(cat said err)"
+python3 - <<'P' || fail "a walk that misses: $(cat said)"
+import json
+first = json.load(open("said"))["guilty"][0]
+assert first["function"] == "walk" and first["cause"] in ("d-cache", "dtlb", "memory"), first
+P
+
 # --- epochs of a daemon ---
 if [ "$(id -u)" != 0 ]; then
     echo "ok, but for the daemon, which needs root"

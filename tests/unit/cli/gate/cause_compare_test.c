@@ -29,7 +29,7 @@ static struct gate_cause_side side_of(const struct written *w)
         u[1], "high", u[2], "static", "execution", execution, "unexplained", 0.0, "no_frequency", 0.0,
         "instructions", "instruction", w->offset, "suspects", "cause", "dependency", "reason", w->chain);
     assert_non_null(answer);
-    return (struct gate_cause_side){answer, w->seconds, w->executions, w->model_seconds, false};
+    return (struct gate_cause_side){answer, w->seconds, w->executions, w->model_seconds, false, false};
 }
 
 #define CHAIN "100 % of its loads read what a store has just written"
@@ -55,7 +55,7 @@ static void a_cause_that_surely_grew_is_named(void **state)
     const struct written head = {8,     0.020,        1e6,          "mov 0x11b1f0, %rax",
                                  CHAIN, {20, 25, 30}, {55, 60, 70}, {0, 0, 0},
                                  0,     {0, 0, 0},    {0, 0, 0}};
-    assert_cause(usual, head, "d-cache", "d-cache: 0.012 s of a run, 0.001 s before");
+    assert_cause(usual, head, "d-cache", "d-cache: 0.012 s of a run, 0.001 before");
 }
 
 /* The chain's wait grew: of the same code that is what the chain waits for. Bounds of the miss alone overlap. */
@@ -83,7 +83,7 @@ static void misses_of_cache_or_tlb_are_named_as_one(void **state)
     (void)state;
     struct written head = {8,           0.020,     2e6, "mov 0x11b1f0, %rax", CHAIN,       {10, 20, 30},
                            {0, 45, 70}, {0, 0, 0}, 0,   {0, 30, 70},          {60, 75, 80}};
-    assert_cause(usual, head, "memory", "misses of cache or TLB (memory): 0.015 s of a run, 0.001 s before");
+    assert_cause(usual, head, "memory", "misses of cache or TLB (memory): 0.015 s of a run, 0.001 before");
     /* Not as one where one of them surely grew, nor where the two may have been as much before. */
     head.d_cache[0] = 40;
     head.dtlb[1] = 10;
@@ -120,7 +120,7 @@ static void too_little_evidence_is_said(void **state)
     head.d_cache[0] = 10;
     head.dependency[2] = 90;
     head.executions = 0;
-    assert_cause(usual, head, "", "up to 0.0034 s before; more bursts would tell");
+    assert_cause(usual, head, "", "up to 0.0034 before; more bursts would tell");
 }
 
 /* No burst met the base: all its time may be a miss, but for what counts and the model say that its instructions take. */

@@ -73,6 +73,20 @@ TEST(a_loss_is_never_a_layouts)
     assert_in_range(judge(0.05, 0.01, true, 20).slower, 900, 1000);
 }
 
+/* Of bases that aren't relinked some are slow: their loss must not go by layout's name. */
+TEST(a_loss_against_one_slow_base_is_never_a_layouts)
+{
+    for (unsigned k = 1; k <= 3; k++) {
+        const struct tally of = judge(0.05, 0.01 * k, false, k + 30);
+        print_message("5 %% slower, one base, layouts differ by %u %%: %u layout, %u slower, %u untold\n", k,
+                      of.layout, of.slower, of.untold);
+        assert_in_range(of.layout, 0, 10);
+        assert_int_equal(of.slower, 0);
+    }
+    /* Where the head alone has a slow layout it still is one. */
+    assert_in_range(judge(0, 0.005, false, 40).layout, 250, 1000);
+}
+
 TEST(few_layouts_are_no_evidence)
 {
     struct gate_check pace = {
@@ -101,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layouts_difference_is_never_a_loss),
         cmocka_unit_test(a_loss_is_never_a_layouts),
+        cmocka_unit_test(a_loss_against_one_slow_base_is_never_a_layouts),
         cmocka_unit_test(few_layouts_are_no_evidence),
         cmocka_unit_test(more_work_is_no_layout),
     };
