@@ -4,7 +4,7 @@
 default options, and once more with `--burst-rate 30`. A verdict is right, wrong, weak (right, below a quarter of the
 samples), or "not enough evidence". Kernels whose cause costs too little on this machine are left out. --quick: every
 third kernel, default options only. --after: those in after.txt, by an author who knew the rules, written when these
-were frozen."""
+were frozen. --third: those in third.txt, by a third author who didn't know the rules."""
 import json
 import subprocess
 import sys
@@ -64,7 +64,7 @@ def verdict(name, procedure, first, impossible, options):
 
 
 quick = "--quick" in sys.argv
-file = "after.txt" if "--after" in sys.argv else "fresh.txt"
+file = "after.txt" if "--after" in sys.argv else "third.txt" if "--third" in sys.argv else "fresh.txt"
 rows = []
 for name, procedure, first, impossible, least in list(lib_culprits.table(file, "fresh"))[:: 3 if quick else 1]:
     ratios, costs = proven(name, first, least)
