@@ -57,6 +57,9 @@ void gate_builds_close(struct gate_builds *builds);
 /* What the build wrote into the file: a package and its version (".note.package", systemd's packaging metadata), or Go's
  * revision. Texts are as the file has them, a commit is hex. */
 void gate_build_label(const struct cs_image_code *code, struct gate_build *build);
+/* The same of the section's bytes. They may be hostile. */
+void gate_label_of_package(const uint8_t *note, size_t n, struct gate_build *build);
+void gate_label_of_go(const uint8_t *section, size_t n, struct gate_build *build);
 /* Which commits the builds are of: by git notes that have the build-id, else by what the builds say themselves. */
 int gate_builds_find_commits(struct gate_builds *builds, const char *repository, struct cs_error *err);
 /* Is there a side whose functions have no names? */

@@ -17,7 +17,10 @@
  *   timed            runs that were only timed
  *   builds         two builds of one program in one store
  *   build_label    ... what they say of themselves
+ *   build_note     ... by bytes of their files
  *   build_commits  ... their commits
+ *   git            asks git
+ *   git_lines      ... and takes its answer apart
  *   build_shares   ... the verdict by epochs of a daemon
  *   report_builds  ... as tables
  *   relink         is it layout? Other layouts of the head, timed
