@@ -111,6 +111,36 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
     free(less);
 }
 
+/* AMD's cores take an interrupt while arithmetic is under way, and its PC is where the group of retirements begins: of a chain's
+ * multiplications most samples are one or two instructions early. What a register instruction has too much and one of the
+ * next two, which takes longer by the model than it seems to, has too little belongs to the latter. Sums stay what they are. */
+static void move_to_late(const struct accounting *x, struct cs_culprit_stall *const *stalls)
+{
+    struct cs_cycle_account *a = x->a;
+    const uint32_t elsewhere = CS_ISA_OP_LOAD | CS_ISA_OP_STORE | CS_ISA_OP_LOCK | CS_ISA_OP_SERIALISE |
+                               CS_ISA_OP_BRANCH | CS_ISA_OP_CALL | CS_ISA_OP_RETURN | CS_ISA_OP_INDIRECT |
+                               CS_ISA_OP_SYSCALL | CS_ISA_OP_REPEAT;
+    for (uint32_t i = 0; i < a->cfg->n_insns && x->e->machine.vendor == CS_MACHINE_AMD; i++) {
+        uint32_t late = i;
+        if (!stalls[i] || a->insns[i].op.flags & elsewhere)
+            continue;
+        for (int step = 0; step < 2 && (late = account_after(x, late)) < a->cfg->n_insns; step++) {
+            struct cs_cycle_account_insn *from = &a->insns[i], *to = &a->insns[late];
+            if (!stalls[late] || late == i || to->op.flags & elsewhere)
+                break;
+            const double much = (from->cycles - from->step.m) * from->visits,
+                         little = fmin(to->step.m - to->cycles, to->step.dependency) * to->visits;
+            const double moved = fmin(much, little);
+            if (!(moved > 0))
+                continue;
+            from->cycles -= moved / from->visits;
+            to->cycles += moved / to->visits;
+            stalls[i]->cycles = from->cycles;
+            stalls[late]->cycles = to->cycles;
+        }
+    }
+}
+
 /* Shares a group's cycles among its instructions as the model says, but what nobody sampled takes no more than
  * M: a stall there would be blamed without a witness. */
 static void share(struct accounting *x, struct cs_culprit_stall *const *stalls, const double *expected,
@@ -249,6 +279,8 @@ void account_stalls(struct accounting *x)
     account_event_rates(x, stalls);
     if (a->scale > 0)
         pool(x, stalls);
+    if (a->scale > 0)
+        move_to_late(x, stalls);
     if (a->scale > 0)
         net(x, stalls);
     struct cs_culprit_classification *v = a->classifications = calloc((size_t)(next - all) + 1, sizeof *v);
