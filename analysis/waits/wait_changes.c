@@ -46,11 +46,23 @@ static double sampled_of(const struct cs_wait_group *g)
     return sum;
 }
 
-static struct cs_wait_change *row_of(struct cs_wait_changes *c, const struct cs_wait_group *g)
+/* The program's image by the name that it has in both sides, where the caller set one. */
+static const char *image_of(const struct cs_wait_changes *c, unsigned side, const struct cs_wait_group *g)
+{
+    if (c->by_kind || !g->function)
+        return "";
+    const char *image = cs_base_name(g->function->image->path),
+               *comma = c->renamed ? strstr(c->renamed, ", ") : NULL;
+    if (!comma)
+        return image;
+    const size_t n = side ? strlen(comma + 2) : (size_t)(comma - c->renamed);
+    return strlen(image) == n && strncmp(image, side ? comma + 2 : c->renamed, n) == 0 ? c->renamed : image;
+}
+
+static struct cs_wait_change *row_of(struct cs_wait_changes *c, unsigned side, const struct cs_wait_group *g)
 {
     char key[1024];
-    const char *where = c->by_kind ? "" : cs_wait_where(g),
-               *image = !c->by_kind && g->function ? cs_base_name(g->function->image->path) : "";
+    const char *where = c->by_kind ? "" : cs_wait_where(g), *image = image_of(c, side, g);
     int length = snprintf(key, sizeof key, "%s\n%s\n%s", g->kind, where, image);
     int64_t n = cs_dictionary_add(&c->keys, key, length < (int)sizeof key ? (size_t)length : sizeof key - 1);
     if (n < 0 || ((size_t)n == c->n && cs_array_room(c->at, c->n, c->capacity) < 0))
@@ -88,7 +100,7 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
     c->n_runs++;
     for (size_t i = 0; i < run->n; i++) {
         const struct cs_wait_group *g = &run->at[i];
-        struct cs_wait_change *x = row_of(c, g);
+        struct cs_wait_change *x = row_of(c, side, g);
         struct cs_wait_in_run *in = x ? in_run(x, r) : NULL;
         if (!in)
             return -ENOMEM;

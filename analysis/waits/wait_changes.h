@@ -39,6 +39,8 @@ struct cs_wait_changes {
     bool shares;  /* set by the caller: of all threads' time, in percent, instead of ns a run */
     bool by_kind; /* set by the caller: a row for each kind of wait */
     double least_percent;
+    const char *
+        renamed; /* set by the caller: "A, B", the program's image in side 0 and in side 1, which is one; or NULL */
     struct cs_wait_change *at;
     size_t n, capacity, n_significant, n_others;
     unsigned runs[2];

@@ -258,6 +258,8 @@ int runs_join_renamed(struct runs *runs)
     if (most[0] <= 0 || most[1] <= 0 || !share_a_function(runs, only[0], only[1]))
         return 0;
     char *both;
+    free(runs->renamed);
+    runs->renamed = NULL;
     if (asprintf(&both, "%s, %s", runs->row[only[0][0]].image, runs->row[only[1][0]].image) < 0)
         return -ENOMEM;
     for (unsigned set = 0; set < 2; set++)
@@ -265,7 +267,7 @@ int runs_join_renamed(struct runs *runs)
             free(runs->row[i].image);
             runs->row[i].image = copy(both);
         }
-    free(both);
+    runs->renamed = both;
     return fold(runs) < 0 ? -ENOMEM : 1;
 }
 
@@ -277,5 +279,6 @@ void runs_fini(struct runs *runs)
         free(runs->run[i].name);
     free(runs->row);
     free(runs->run);
+    free(runs->renamed);
     *runs = (struct runs){.n_runs = 0};
 }

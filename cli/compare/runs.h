@@ -46,6 +46,8 @@ struct runs {
     size_t n_only;
     const char *image; /* only its samples: path, name or build-id; NULL: all */
     bool lines_apart;  /* BY_LINE: each set has rows of its own until runs_join_lines; set before the first */
+    char
+        *renamed; /* by runs_join_renamed: "A, B", the names that the program's image had; NULL: it has one */
 };
 
 /* Adds every epoch of a store (or only `epoch`, as recordings_open takes it); the first store chooses the event unless it is given. */

@@ -124,6 +124,9 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     int rc = 0;
     for (unsigned side = 0; rc == 0 && side < 2; side++)
         rc = gate_runs_add(f, gate, side, NULL, BY_PROCEDURE, err);
+    if (rc == 0 && runs_join_renamed(f) < 0)
+        rc = cs_fail(err, ENOMEM, "out of memory for %zu functions", f->n_rows);
+    e->waits.renamed = f->renamed;
     for (unsigned k = 0; rc == 0 && k < GATE_COUNTS; k++)
         if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
             rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
@@ -146,7 +149,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
         return rc;
     sampled_cpu(e);
     e->waited &= f->n_runs > 0;
-    if (runs_join_renamed(f) < 0 || runs_compare(f, &e->comparison) < 0 ||
+    if (runs_compare(f, &e->comparison) < 0 ||
         (e->waited &&
          (cs_wait_changes_end(&e->waits) < 0 ||
           gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e)) < 0)))

@@ -184,6 +184,31 @@ static void a_wait_for_a_cpu_that_others_had_is_no_change_of_the_program(void **
     cs_wait_changes_fini(&c);
 }
 
+/* As versions of one program often have. Two rows of it would be a wait that went and one that came. */
+TEST(a_program_that_was_renamed_has_one_row)
+{
+    struct cs_wait_changes c = {.least_percent = 5, .renamed = "app-1, app-2"};
+    const struct cs_store_image image[2] = {{.path = "/srv/app-1"}, {.path = "/srv/app-2"}};
+    const struct cs_call_function main_of[2] = {{.image = &image[0]}, {.image = &image[1]}};
+    for (unsigned r = 0; r < 8; r++) {
+        struct cs_wait_group at = {.kind = "join",
+                                   .where = "main",
+                                   .via = "",
+                                   .function = &main_of[r % 2],
+                                   .ns = 1000000000 + r,
+                                   .count = 10,
+                                   .longest_ns = 200000000};
+        at.bins[26] = 10;
+        struct cs_wait_groups run = {.at = &at, .n = 1, .all_ns = 3000000000};
+        assert_int_equal(cs_wait_changes_add(&c, r % 2, &run), 0);
+    }
+    assert_int_equal(cs_wait_changes_end(&c), 0);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.n_significant, 0);
+    assert_string_equal(c.at[0].image, "app-1, app-2");
+    cs_wait_changes_fini(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_busy_machine_hides_no_other_change),
         cmocka_unit_test(runs_of_twice_the_length_have_the_same_shares),
         cmocka_unit_test(runs_that_agree_are_the_unit),
+        cmocka_unit_test(a_program_that_was_renamed_has_one_row),
         cmocka_unit_test(a_wait_for_a_cpu_that_others_had_is_no_change_of_the_program),
     };
     srandom(1);
