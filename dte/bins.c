@@ -25,6 +25,7 @@ double cs_dte_rate_bin_least(unsigned bin)
 
 double cs_dte_cycle_bin_middle(unsigned bin)
 {
+    assert(bin < CS_DTE_CYCLE_BINS);
     if (bin < 32)
         return (double)cs_dte_cycle_bin_least(bin);
     unsigned shift = bin / 16 - 1;
@@ -33,6 +34,7 @@ double cs_dte_cycle_bin_middle(unsigned bin)
 
 double cs_dte_rate_bin_middle(unsigned bin)
 {
+    assert(bin < CS_DTE_RATE_BINS);
     double least = cs_dte_rate_bin_least(bin);
     if (bin == 0 || bin >= CS_DTE_RATE_BINS - 1)
         return least;

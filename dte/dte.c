@@ -3,6 +3,8 @@
  */
 #include "dte/dte.h"
 
+#include <assert.h>
+
 static const struct {
     const char *name, *meaning;
 } verdicts[CS_DTE_VERDICTS] = {
@@ -38,6 +40,7 @@ struct cs_dte_rule cs_dte_paper_rule(void)
 
 const char *cs_dte_name(enum cs_dte_verdict verdict)
 {
+    assert(verdict < CS_DTE_VERDICTS);
     return verdict < CS_DTE_VERDICTS ? verdicts[verdict].name : "";
 }
 

@@ -7,12 +7,14 @@
 #include "store/merge_file.h"
 #include "store/store_open.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 struct cs_table *cs_store_intervals_coarser(struct cs_table *intervals, uint64_t length_ms)
 {
+    assert(length_ms > 0);
     struct cs_table *coarser = cs_table_open(&cs_schema_intervals);
     for (size_t i = 0; coarser && i < cs_table_rows(intervals); i++) {
         uint64_t row[4];
@@ -72,6 +74,7 @@ int cs_store_interval_bytes(struct cs_store *store, uint64_t *bytes, struct cs_e
 
 int cs_store_coarsen(struct cs_store *store, uint64_t length_ms, struct cs_error *err)
 {
+    assert(length_ms > 0);
     uint64_t bytes;
     struct cs_store_pathname epoch;
     int rc = cs_store_pathname_join(&epoch, err, "%s/%s", store->path, store->epoch);

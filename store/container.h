@@ -8,6 +8,7 @@
 
 #include "store/profile.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,6 +34,7 @@
 
 static inline uint64_t checksum_head(const uint8_t *first8, const uint8_t *head, size_t n)
 {
+    assert(n <= CS_PROFILE_HEAD_MAX);
     uint8_t all[8 + CS_PROFILE_HEAD_MAX];
     memcpy(all, first8, 8);
     memcpy(all + 8, head, n);

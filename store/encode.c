@@ -5,6 +5,7 @@
 
 #include "store/container.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,7 @@ int cs_store_profile_encode(const struct cs_store_profile_head *head, struct cs_
     if (front.failed || body.failed)
         goto out;
 
+    assert(FIXED_BYTES + front.used <= CS_PROFILE_HEAD_MAX /* what a reader takes for it */);
     /* The fixed part; its first eight bytes are under the head's checksum too. */
     struct cs_bytes fixed = {0};
     cs_bytes_put_raw(&fixed, MAGIC, 4);

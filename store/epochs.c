@@ -89,6 +89,7 @@ static int add_epoch(struct cs_store *store, const char *name, struct cs_error *
 
 void cs_store_epochs_forget(struct cs_store *store)
 {
+    assert(store->n_epochs <= store->epochs_capacity);
     for (size_t i = 0; i < store->n_epochs; i++) {
         free((char *)store->epochs[i].name);
         free((char *)store->epochs[i].meta);

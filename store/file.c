@@ -3,6 +3,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -148,6 +149,7 @@ int cs_store_file_replace(const char *path, const struct cs_bytes *bytes, struct
 int cs_store_file_replace_later(const char *path, const struct cs_bytes *bytes,
                                 struct cs_store_unsynced *later, struct cs_error *err)
 {
+    assert(path[0] && !bytes->failed /* half of it would replace the whole */);
     struct cs_store_pathname temporary;
     int rc = cs_store_pathname_join(&temporary, err, "%s" CS_STORE_FILE_TEMPORARY, path);
     if (rc < 0)

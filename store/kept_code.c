@@ -7,6 +7,7 @@
 #include "store/file.h"
 #include "store/layout.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -182,6 +183,7 @@ static int save(const char *store, const char *image_id, int fd, bool replace, u
 int cs_kept_code_save(const char *store, const char *image_id, int fd, uint64_t store_max,
                       struct cs_error *err)
 {
+    assert(fd >= 0);
     return save(store, image_id, fd, false, store_max, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/layout.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static char *put_escaped(char *at, const char *text)
 void cs_store_profile_file_name(const char *event, const char *label, const char *kind,
                                 char name[CS_PROFILE_NAME_MAX])
 {
+    assert(strlen(event) < 64 && strlen(label) < 64 && strlen(kind) < 64 /* the room of `whole` */);
     /* Each part has less than 64 bytes (struct cs_store_profile_head), three characters each at most. */
     char whole[3 * 64 * 3 + 8], *at = whole;
     if (event[0] == '.')

@@ -2,6 +2,7 @@
 #include "store/merge_file.h"
 #include "store/contexts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ int cs_store_file_merge(const char *path, const struct cs_store_profile_head *he
 
 int cs_store_fact_add(struct cs_table *facts, const char *name, const char *value)
 {
+    assert(name && value);
     int64_t n = cs_table_text(facts, name), v = cs_table_text(facts, value);
     return n < 0 || v < 0 ? -ENOMEM : cs_table_add(facts, (uint64_t[]){(uint64_t)n, (uint64_t)v});
 }

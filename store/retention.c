@@ -2,6 +2,7 @@
 #include "store/retention.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,5 +29,6 @@ size_t cs_store_retention_choose(const struct cs_store_retention *retention, int
         bytes -= epochs[i].bytes;
         gone++;
     }
+    assert(n == 0 || (gone < n && !epochs[n - 1].goes));
     return gone;
 }

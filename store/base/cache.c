@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -82,6 +83,7 @@ bool cs_cache_put(const char *path, const struct iovec *parts, unsigned n, bool 
 
 void cs_cache_init(struct cs_cache *cache, const char *folder, const char *kind, uint64_t bytes_max)
 {
+    assert(kind[0] && strlen(kind) < sizeof cache->kind /* else two kinds would share entries */);
     *cache = (struct cs_cache){.bytes_max = bytes_max};
     if (folder && (size_t)snprintf(cache->folder, sizeof cache->folder, "%s", folder) >= sizeof cache->folder)
         cache->folder[0] = '\0';

@@ -2,6 +2,7 @@
 #include "store/base/delimited.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ void cs_csv_name(FILE *to, const char *text)
 
 void cs_json_harmless(FILE *to, const char *text, size_t n)
 {
+    assert(text || n == 0);
     for (size_t from = 0, i = 0, take; i <= n; i += take) {
         uint32_t c = 0;
         const size_t length = cs_text_character(text + i, n - i, &c);

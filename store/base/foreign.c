@@ -100,6 +100,7 @@ static int try_to_reap(pid_t pid, unsigned ms, int *status, struct rusage *used)
 
 int cs_end_child(pid_t pid, unsigned ms, int *status, struct rusage *used)
 {
+    assert(pid > 0 /* else it would kill a group, or all that we may */);
     (void)kill(pid, SIGKILL);
     int rc = try_to_reap(pid, ms, status, used);
     if (rc == -ETIMEDOUT) {
@@ -346,6 +347,7 @@ static bool read_directly(pid_t pid, uint64_t addr, void *to, size_t n)
 
 bool cs_foreign_memory(pid_t pid, uint64_t addr, void *to, size_t n)
 {
+    assert(to || n == 0);
     if (!asks())
         return read_directly(pid, addr, to, n);
     struct cs_foreign_question q = {.what = CS_FOREIGN_MEMORY, .pid = pid};

@@ -4,6 +4,7 @@
  * owns the state, so that the same seed gives the same numbers on every machine. Not for secrets. */
 #pragma once
 
+#include <assert.h>
 #include <stdint.h>
 
 struct cs_random {
@@ -22,6 +23,7 @@ static inline uint64_t cs_random_next(struct cs_random *random)
  * than limit / 2^64. */
 static inline uint64_t cs_random_below(struct cs_random *random, uint64_t limit)
 {
+    assert(limit > 0);
     return (uint64_t)((unsigned __int128)cs_random_next(random) * limit >> 64);
 }
 

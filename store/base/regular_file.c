@@ -2,6 +2,7 @@
 #include "store/base/regular_file.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ int cs_open_regular(const char *root, const char *path, uint64_t bytes_max, stru
 
 int cs_open_owned(const char *root, const char *path, uint64_t bytes_max, uid_t owner)
 {
+    assert(path);
     return cs_foreign_regular(root, path, bytes_max, &owner, NULL);
 }
 

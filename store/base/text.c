@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ bool cs_text_is_clean(const char *text)
 
 size_t cs_text_clean(char *out, size_t size, const char *text, size_t length)
 {
+    assert(size > 0);
     size_t used = 0;
     for (size_t i = 0; i < length && text[i];) {
         uint32_t c;
@@ -63,6 +65,7 @@ size_t cs_text_clean(char *out, size_t size, const char *text, size_t length)
         i += n ? n : 1;
     }
     out[used] = '\0';
+    assert(used < size);
     return used;
 }
 

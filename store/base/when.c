@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/base/when.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static bool relative(const char *text, uint64_t now_ms, uint64_t *ms)
 
 bool cs_when_parse(const char *text, uint64_t now_ms, uint64_t after_ms, uint64_t *ms)
 {
+    assert(text && ms);
     static const char *const forms[] = {
         "%H:%M",          "%H:%M:%S",         "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
         "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};

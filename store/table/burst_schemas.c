@@ -2,6 +2,7 @@
 /* Columns of the profiles that bursts write: see burst_schemas.h. */
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -12,6 +13,7 @@ uint64_t cs_path_group(const char *image_id, uint64_t offset)
 
 bool cs_edges_are_whole(const char *event)
 {
+    assert(event);
     return strncmp(event, "burst-edges-", 12) != 0 && strcmp(event, "path-starts") != 0 &&
            strcmp(event, "path-ends") != 0;
 }

@@ -4,6 +4,7 @@
 #include "store/table/burst_schemas.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <string.h>
 
 const struct cs_schema cs_schema_contexts = {
@@ -55,6 +56,7 @@ _Static_assert(sizeof(struct cs_point_row) == 2 * 8 && sizeof(struct cs_edge_row
 
 const struct cs_schema *cs_kind_schema(enum cs_kind kind)
 {
+    assert(kind < CS_KINDS);
     return kind < CS_KINDS ? schemas[kind] : NULL;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "store/table/schema.h"
 
+#include <assert.h>
+
 const struct cs_schema cs_schema_points = {"points", 2, 1, {{"offset", CS_KEY}, {"samples", CS_SUM}}};
 
 const struct cs_schema cs_schema_edges = {"edges",
@@ -42,6 +44,7 @@ static const struct cs_schema *const numbered[] = {
 
 uint64_t cs_schema_number(const struct cs_schema *schema)
 {
+    assert(cs_schema_valid(schema));
     for (uint64_t i = 1; i < N_NUMBERED; i++)
         if (cs_schema_equal(numbered[i], schema))
             return i;
