@@ -7,6 +7,8 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
+
 static int add_insn(struct cfg_building *b, const struct cs_isa_insn *insn)
 {
     struct cs_cfg *cfg = b->cfg;
@@ -178,6 +180,7 @@ int cfg_find_leaders(struct cfg_building *b)
 
 int cfg_make_blocks(struct cfg_building *b)
 {
+    assert(b->leader && !b->cfg->blocks /* after the leaders, once */);
     struct cs_cfg *cfg = b->cfg;
     uint32_t n = 0;
     for (uint32_t i = 0; i < cfg->n_insns; i++)
@@ -198,5 +201,6 @@ int cfg_make_blocks(struct cfg_building *b)
     uint32_t entry = cs_cfg_block(cfg, cfg->procedure->start);
     if (entry != CS_CFG_EXIT)
         cfg->blocks[entry].entry = true;
+    assert(cfg->n_blocks == n);
     return 0;
 }

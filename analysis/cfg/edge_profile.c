@@ -5,6 +5,7 @@
 #include "store/base/bisect.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ int cs_edge_profile_make(const struct cs_seen_edge *edges, size_t n, struct cs_e
         cs_edge_profile_close(p);
         return cs_fail(err, ENOMEM, "no memory for an edge profile");
     }
+    assert(p->n_own <= p->n && p->n_by_to <= p->n);
     *out = p;
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "image/isa/decode.h"
 #include "store/base/array.h"
 
+#include <assert.h>
+
 static int add_edge(struct cfg_building *b, uint32_t from, uint64_t target, enum cs_cfg_edge_kind kind)
 {
     struct cs_cfg *cfg = b->cfg;
@@ -151,6 +153,7 @@ static int reach(struct cfg_building *b)
 
 int cfg_link_edges(struct cfg_building *b)
 {
+    assert(b->cfg->blocks && !b->cfg->in /* after the blocks, once */);
     struct cs_cfg *cfg = b->cfg;
     for (uint32_t i = 0; i < cfg->n_blocks; i++) {
         cfg->blocks[i].first_out = cfg->n_edges;

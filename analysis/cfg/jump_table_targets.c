@@ -4,11 +4,13 @@
 #include "store/base/array.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 bool jump_decode(const struct jump_scan *s, uint32_t i, struct cs_isa_insn *insn)
 {
+    assert(i < s->n);
     size_t n_bytes;
     const uint8_t *bytes = cs_image_bytes_at(s->code, s->insns[i].offset, &n_bytes, NULL);
     return bytes && cs_isa_decode(s->isa, bytes, n_bytes, s->insns[i].offset, insn) != 0;
@@ -46,6 +48,7 @@ int jump_add_target(struct jump_targets *targets, uint64_t offset)
 
 bool jump_entry_at(const struct jump_scan *s, const struct jump_entries *e, uint32_t i, uint64_t *to)
 {
+    assert(e->bytes == 1 || e->bytes == 2 || e->bytes == 4 || e->bytes == 8);
     size_t n_bytes;
     uint64_t at = e->start + (uint64_t)e->bytes * i, value = 0;
     if (e->bytes == 8 && cs_image_relocated_at(s->code, at, to))

@@ -6,6 +6,7 @@
 #include "analysis/cfg/noreturn.h"
 #include "image/isa/decode.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ static const char *const never[] = {
 
 bool cs_cfg_never_returns(const char *name)
 {
+    assert(name);
     size_t n = strcspn(name, "@");
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (strlen(never[i]) == n && strncmp(never[i], name, n) == 0)

@@ -8,6 +8,7 @@
 #include "store/base/order.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ void cs_calls_close(struct cs_calls *calls)
 
 const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node)
 {
+    assert(node > 0 /* the root is nobody's frame */);
     return &calls->functions[cs_contexts_at(calls->tree, node)->offset];
 }
 

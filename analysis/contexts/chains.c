@@ -4,6 +4,7 @@
 #include "store/catalog.h"
 #include "store/table/dictionary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static int add_places(struct cs_contexts *places, struct cs_chain_tree *tree, bo
 int cs_chains_open(struct cs_chains *chains, struct cs_store *store, const struct cs_calls_wanted *wanted,
                    struct cs_error *err)
 {
+    assert(wanted->event);
     *chains = (struct cs_chains){.places = cs_contexts_open()};
     struct loading l = {.wanted = wanted, .chains = chains};
     int rc = chains->places && (wanted->by_label || tree_of(&l, ""))

@@ -10,6 +10,7 @@
 #include "store/base/text.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@ int64_t cs_call_function_number(struct cs_calls *calls, const struct cs_store_im
             return -ENOMEM;
         if (number == calls->n_functions)
             return add_function(calls, image, linkage, start, declared);
+        assert(number < calls->n_functions);
         struct cs_call_function *f = &calls->functions[number];
         if (start && f->start ? f->start != start : declared && f->declared && f->declared != declared)
             continue;

@@ -2,6 +2,7 @@
 /* The tree from where a function stands: who called it, what it called, and all of it from the inside out. */
 #include "analysis/contexts/calls.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define NONE UINT32_MAX
@@ -20,6 +21,7 @@ static uint32_t *frame_of(const struct cs_calls *calls, uint32_t function, bool 
 
 uint64_t *cs_calls_callers(const struct cs_calls *calls, uint32_t function)
 {
+    assert(function < calls->n_functions);
     uint32_t *frame = frame_of(calls, function, false);
     uint64_t *by = calloc(calls->n_functions, sizeof *by);
     for (uint32_t i = 1; frame && by && i < cs_contexts_count(calls->tree); i++) {
@@ -37,6 +39,7 @@ uint64_t *cs_calls_callers(const struct cs_calls *calls, uint32_t function)
 
 uint64_t *cs_calls_callees(const struct cs_calls *calls, uint32_t function)
 {
+    assert(function < calls->n_functions);
     uint32_t n = cs_contexts_count(calls->tree), *callee = malloc(n * sizeof *callee);
     uint64_t *by = calloc(calls->n_functions, sizeof *by);
     for (uint32_t i = 0; callee && by && i < n; i++) {

@@ -4,6 +4,7 @@
 #include "analysis/culprit/model.h"
 #include "analysis/culprit/rules_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -71,6 +72,7 @@ bool cs_counted_is_precise(const char *event)
 
 double cs_counted_most(double samples)
 {
+    assert(samples >= 0);
     double n = samples + 1, root = 1 - 1 / (9 * n) + 1.645 / (3 * sqrt(n));
     return n * root * root * root;
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/culprit/cycle_account_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -141,6 +142,7 @@ size_t cs_cycle_account_begun_bytes(const struct cs_cycle_account_begun *b)
 int cs_cycle_account_finish(struct cs_cycle_account_begun *b, struct cs_cycle_account **out,
                             struct cs_error *err)
 {
+    assert(b->x.a);
     int rc = finish(&b->x, 0, out, err);
     free(b);
     return rc;

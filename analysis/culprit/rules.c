@@ -3,6 +3,7 @@
 #include "analysis/culprit/rules.h"
 #include "analysis/culprit/rules_internal.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ bool rule_is(const struct cs_isa_op *op, uint32_t flags)
 
 void rule_say_bytes(char *text, size_t size, double bytes)
 {
+    assert(size > 0 && bytes >= 0);
     if (bytes >= 1 << 20)
         snprintf(text, size, "%.1f MB", bytes / (1 << 20));
     else

@@ -4,6 +4,7 @@
 #include "store/base/bisect.h"
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static struct cs_culprit_sharing summed(const struct taken_line *t, struct cs_ta
 
 void culprit_take_sharing(struct cs_table *table, uint64_t offset, struct cs_culprit_memory *f)
 {
+    assert(!table || cs_table_schema(table)->n_columns == CS_SHARING_N);
     struct taken_line same = {0}, apart = {0};
     size_t n = table ? cs_table_rows(table) : 0;
     for (size_t i = cs_bisect(n, k, cs_table_row(table, k)[CS_SHARING_OFFSET] < offset); i < n; i++) {

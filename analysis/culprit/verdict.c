@@ -10,6 +10,7 @@
 #include "analysis/culprit/verdict.h"
 #include "analysis/culprit/model.h"
 
+#include <assert.h>
 #include <math.h>
 
 double cs_culprit_bursts_needed(double p, double q)
@@ -115,6 +116,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     if (!(a->summary.total > 0))
         return v;
     find_first(&a->summary, &v);
+    assert(v.first_share >= v.second_share);
     v.misfit = a->summary.gain / a->summary.total;
     double time = 0, inverse = 0, by_events = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
@@ -141,5 +143,6 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched && !v.contended;
     if (!v.enough)
         find_several(&a->summary, &v);
+    assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);
     return v;
 }

@@ -5,6 +5,8 @@
 
 #include "analysis/frequency/frequency.h"
 
+#include <assert.h>
+
 #define VISITS_MIN 1e-3 /* of one edge that was seen */
 
 /* Those that saw the branch that it ends in, or, where it ends in none, the next one. */
@@ -37,6 +39,7 @@ int account_visits(struct accounting *x, struct cs_error *err)
 
 uint32_t account_likely_out(const struct accounting *x, uint32_t block)
 {
+    assert(block < x->a->cfg->n_blocks);
     const struct cs_basic_block *b = &x->a->cfg->blocks[block];
     uint32_t best = CS_CFG_EXIT;
     double most = 0;
@@ -48,6 +51,7 @@ uint32_t account_likely_out(const struct accounting *x, uint32_t block)
 
 uint32_t account_likely_in(const struct accounting *x, uint32_t block)
 {
+    assert(block < x->a->cfg->n_blocks);
     const struct cs_basic_block *b = &x->a->cfg->blocks[block];
     uint32_t best = CS_CFG_EXIT;
     double most = 0;
@@ -61,6 +65,7 @@ uint32_t account_likely_in(const struct accounting *x, uint32_t block)
 
 uint32_t account_before(const struct accounting *x, uint32_t i)
 {
+    assert(i < x->a->cfg->n_insns);
     const struct cs_cycle_account *a = x->a;
     const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
     if (i > b->first_insn)
@@ -74,6 +79,7 @@ uint32_t account_before(const struct accounting *x, uint32_t i)
 
 uint32_t account_after(const struct accounting *x, uint32_t i)
 {
+    assert(i < x->a->cfg->n_insns);
     const struct cs_cycle_account *a = x->a;
     const struct cs_basic_block *b = &a->cfg->blocks[a->insns[i].block];
     if (i + 1 < b->first_insn + b->n_insns)

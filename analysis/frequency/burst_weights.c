@@ -5,6 +5,7 @@
 #include "analysis/frequency/model.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -183,6 +184,7 @@ void burst_weights_even(struct burst_weights *b)
 
 void burst_weights_draw(struct burst_weights *b, struct cs_random *random, unsigned round, bool known_bias)
 {
+    assert(round < CS_EDGE_FLOW_REPLICATES);
     for (uint32_t i = 0; i < b->n; i++)
         b->weight[i] = -log(cs_random_unit(random));
     weigh(b);

@@ -2,6 +2,7 @@
 /* Columns out of a table of points, and the image's part of the edge flow. */
 #include "analysis/frequency/evidence.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ int cs_frequency_evidence_init(struct cs_frequency_evidence *e, struct cs_table 
     int rc = e->offsets && e->counts ? 0 : cs_fail(err, ENOMEM, "no memory for %zu sampled places", n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const uint64_t *row = cs_table_row(points, i);
+        assert(i == 0 || e->offsets[i - 1] < row[0] /* points ascend */);
         e->offsets[i] = row[0];
         e->counts[i] = (double)row[1];
         e->samples += e->counts[i];

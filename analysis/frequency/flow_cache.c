@@ -2,6 +2,7 @@
 #include "analysis/frequency/flow_cache.h"
 #include "store/base/cache.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ bool flow_cache_load(const char *store, uint64_t key, struct cs_edge_flow *t)
 
 void flow_cache_save(const char *store, uint64_t key, const struct cs_edge_flow *t)
 {
+    assert(t->n <= UINT32_MAX);
     char path[4096];
     struct row *rows = calloc(t->n + 1, sizeof *rows);
     name_file(path, sizeof path, store);

@@ -7,6 +7,7 @@
 #include "analysis/frequency/markov_chain.h"
 #include "analysis/frequency/elimination_order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -64,6 +65,9 @@ static bool solve_init(struct cs_markov *chain)
 
 struct cs_markov *cs_markov_open(uint32_t n, const uint32_t *from, const uint32_t *to, uint32_t n_transitions)
 {
+    for (uint32_t i = 0; i < n_transitions; i++)
+        assert(from[i] < n && to[i] < n);
+    assert(n > 0);
     struct cs_markov *chain = calloc(1, sizeof *chain);
     if (!chain)
         return NULL;

@@ -8,6 +8,7 @@
 #include "analysis/frequency/model.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -143,6 +144,7 @@ static void share_out(const struct cs_cfg *cfg, struct cs_frequency *f)
 int frequency_from_samples(const struct cs_cfg *cfg, const struct cs_frequency_input *e,
                            enum cs_frequency_method method, struct cs_frequency *f)
 {
+    assert(method != CS_FREQUENCY_BURSTS);
     double samples = 0;
     for (uint32_t i = 0; i < cfg->n_blocks; i++)
         samples += f->samples[i];

@@ -7,6 +7,7 @@
 #include "analysis/frequency/model.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct item { /* a burst or a sample, at its place */
@@ -65,6 +66,7 @@ int strata_open(const struct burst_entry *const *entry, uint32_t n, const struct
 
 void strata_weigh(const struct strata *strata, double *weight, uint32_t n, double *sums)
 {
+    assert(strata->n == 0 || (strata->of_burst && strata->share));
     for (uint32_t i = 0; i < strata->n; i++)
         sums[i] = 0;
     for (uint32_t b = 0; b < n && strata->n; b++)

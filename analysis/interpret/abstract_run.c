@@ -4,6 +4,7 @@
 #include "analysis/cfg/noreturn.h"
 #include "analysis/interpret/abstract_run_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct cs_abstract_runner {
 int cs_abstract_runner_open(cs_abstract_run_code_fn code_at, void *arg, struct cs_abstract_runner **out,
                             struct cs_error *err)
 {
+    assert(code_at);
     struct cs_abstract_runner *runner = calloc(1, sizeof *runner);
     if (!runner)
         return cs_fail(err, ENOMEM, "no memory to interpret paths");

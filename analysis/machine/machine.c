@@ -3,6 +3,7 @@
  * manuals. */
 #include "analysis/machine/machine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -75,6 +76,7 @@ void cs_machine_default(struct cs_machine *out)
 
 double cs_machine_ladder(const struct cs_machine *m, double bytes)
 {
+    assert(bytes >= 0);
     double step = log2(bytes / (double)CS_MACHINE_LADDER_BYTES(0));
     if (m->ladder_cycles[0] <= 0 || !(bytes > 0))
         return 0;
@@ -170,6 +172,7 @@ static void field_set(struct cs_machine *machine, const struct field *f, const j
 
 int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned size)
 {
+    assert(size > 0);
     json_t *o = json_object();
     json_object_set_new(o, "stated", json_string(machine->stated));
     json_object_set_new(o, "cpu", json_string(machine->cpu));

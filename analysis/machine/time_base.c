@@ -3,6 +3,7 @@
 #include "analysis/machine/arch.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -116,6 +117,7 @@ int cs_time_base_measure(struct cs_time_base *out, struct cs_error *err)
                        "distinguished from nanoseconds here",
                        core_hz / 1e9);
     cs_sort(longer, CHAINS, ascending);
+    assert(core_hz > 0.2e9 && core_hz < 10e9);
     out->core_hz = core_hz;
     out->tsc_hz = tick_hz;
     out->spread = (longer[CHAINS / 2] - longer[0]) / longer[0];

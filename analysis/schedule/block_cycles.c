@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -75,6 +76,7 @@ int cs_schedule_block_cycles(struct cs_image_code *code, struct cs_cfg *const *c
                              struct cs_scheduler *scheduler, struct cs_schedule_block_cycles *out,
                              struct cs_error *err)
 {
+    assert(samples && (out || n == 0));
     struct asking a = {0};
     int rc = 0;
     for (size_t g = 0; g < n; g++)

@@ -3,6 +3,7 @@
 #include "store/base/array.h"
 #include "store/base/map.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ bool schedule_cache_get(struct schedule_cache *cache, const struct cs_schedule_p
 void schedule_cache_put(struct schedule_cache *cache, const struct cs_schedule_path *path,
                         const struct cs_schedule_step *steps, bool own)
 {
+    assert(path->n <= CS_SCHEDULE_PATH_MAX);
     if (cache)
         add(cache, key_of(cache, path), steps, path->n, own, false);
 }

@@ -5,6 +5,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -161,6 +162,7 @@ static bool make_room(struct told *t)
 
 int mca_ahead_tell(struct mca_ahead *a, const struct cs_schedule_path *path, struct schedule_cache *cache)
 {
+    assert(path->n > 0 && path->n <= CS_SCHEDULE_PATH_MAX);
     unsigned turn_class = mca_turn_class(path);
     struct told *t = gathered(a, turn_class);
     if (!t || !make_room(t))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/schedule/mca_call.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static char *contents(int fd, size_t *length)
 int mca_call(const char *program, char *const *args, const char *input, size_t length,
              struct mca_answer *answer)
 {
+    assert(program && (input || length == 0));
     int fd[3] = {-1, -1, -1}, rc = 0;
     char **env = environment();
     posix_spawn_file_actions_t actions;

@@ -4,6 +4,7 @@
 #include "analysis/schedule/mca_call.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,7 @@ static int batch_init(struct mca_batch *b, const struct cs_schedule_path *const 
 
 void mca_job_ask(struct mca_job *job)
 {
+    assert(job->turns > 0);
     job->width = -1;
     job->rc = batch_init(&job->batch, job->paths, job->n, job->turns);
     if (job->rc == 0 && !job->generic)

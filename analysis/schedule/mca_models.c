@@ -5,6 +5,7 @@
 #include "analysis/schedule/mca_call.h"
 #include "store/base/cache.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static char *models_of(const char *program, const char *triple, const char *file
 
 bool mca_choose(enum cs_isa isa, const char *const *cpus, const char *cache, struct mca_model *model)
 {
+    assert(cpus);
     char *listing = NULL, *file = NULL;
     const char *slash = cache ? strrchr(cache, '/') : NULL;
     *model = (struct mca_model){.cpu = ""};

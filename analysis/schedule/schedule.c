@@ -3,6 +3,7 @@
 #include "analysis/schedule/schedule.h"
 #include "analysis/schedule/model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -157,6 +158,7 @@ static void blame_ports(const struct cs_schedule_path *path, const struct cs_sch
 void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
                        size_t turns, double width, struct cs_schedule_step *steps)
 {
+    assert(turns > 0 && width > 0);
     size_t first = turns > 1 ? turns / 2 : 0;
     for (size_t i = 0; i < path->n; i++) {
         struct parts sum = {0};
@@ -175,5 +177,7 @@ void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_sche
         steps[i].producer = last_producer(path, i, lines, turns);
     }
     blame_ports(path, lines, turns, steps);
+    for (size_t i = 0; i < path->n; i++)
+        assert(steps[i].m >= 0 && steps[i].producer < (int)path->n);
     fuse(path, steps);
 }

@@ -2,6 +2,7 @@
 /* Invariant: the stretches cover all intervals, in order; joining two keeps that. */
 #include "analysis/statistics/phase.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 double cs_phase_distance(const uint64_t *a, const uint64_t *b, size_t n_kinds)
 {
+    assert(n_kinds > 0);
     double in_a = 0, in_b = 0, apart = 0, noise = 0, variance = 0;
     for (size_t k = 0; k < n_kinds; k++) {
         in_a += (double)a[k];
@@ -190,6 +192,7 @@ int64_t cs_phases_find(const uint64_t *counts, size_t n_intervals, size_t n_kind
     join_neighbours(&s);
     join_transitions(&s);
     n = (int64_t)number_phases(&s, phases);
+    assert(n >= 1 && (size_t)n <= n_intervals);
 out:
     free(s.sums);
     free(s.next);

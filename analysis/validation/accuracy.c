@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static int add(struct cs_accuracy_points *points, double weight, double estimate
 
 double cs_accuracy_true_edge(const struct cs_cfg *cfg, uint32_t edge, const struct cs_truth *truth)
 {
+    assert(edge < cfg->n_edges);
     const struct cs_cfg_edge *it = &cfg->edges[edge];
     if (it->from >= cfg->n_blocks)
         return -1;

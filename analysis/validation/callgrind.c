@@ -7,6 +7,7 @@
 #include "store/base/order.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,7 @@ static void settle(struct cs_truth *t)
 
 int cs_truth_load(const char *path, const char *image_path, struct cs_truth **out, struct cs_error *err)
 {
+    assert(path && image_path);
     struct cs_truth *t = calloc(1, sizeof *t);
     struct reading r = {.truth = t, .image = image_path};
     char *line = NULL;

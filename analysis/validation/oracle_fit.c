@@ -5,6 +5,7 @@
  * (Richardson 1972, Lucy 1974), which never leaves w ≥ 0. A branch whose truth is unknown doesn't speak. */
 #include "analysis/validation/oracle_fit.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 
 int cs_oracle_fit(const struct cs_group_counts *c, const double *truth, double *weight)
 {
+    assert(truth && weight);
     double *estimate = calloc(c->n_branches + 1UL, sizeof *estimate),
            *all = calloc(c->n_groups + 1UL, sizeof *all), *pull = calloc(c->n_groups + 1UL, sizeof *pull),
            seen = 0, weighed = 0;

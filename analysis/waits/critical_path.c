@@ -4,6 +4,7 @@
 #include "analysis/waits/path_waits.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,7 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                           const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
                           struct cs_calls *running, const char *thread, struct cs_error *err)
 {
+    assert(running->tree);
     struct path_builder b = {.path = path,
                              .waits = waits,
                              .running = running,

@@ -4,6 +4,7 @@
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ bool path_is_same(const struct cs_call_function *a, const struct cs_call_functio
 size_t path_row_of(struct path_builder *b, const char *what, const struct cs_call_function *f,
                    const char *thread)
 {
+    assert(what && thread);
     struct cs_critical_path *p = b->path;
     char key[KEY_MAX];
     snprintf(key, sizeof key, "%s\n%.64s\n%s\n%s", what, thread, f ? f->brief : "", image_of(f));
@@ -104,6 +106,7 @@ static void add_to_function(struct path_builder *b, const struct cs_call_functio
 
 void path_add(struct path_builder *b, size_t row, const struct cs_calls *calls, uint32_t node, double ns)
 {
+    assert(row < b->path->n || b->failed);
     const struct cs_path_row *of = row < b->path->n ? &b->path->rows[row] : NULL;
     const char *thread = of && strcmp(of->what, "running") == 0 ? of->thread : NULL;
     if (of)

@@ -8,6 +8,7 @@
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -211,6 +212,7 @@ static int no_times(struct cs_error *err)
 int cs_time_lines_open(struct cs_time_lines *l, struct cs_store *store,
                        const struct cs_time_lines_wanted *wanted, struct cs_error *err)
 {
+    assert(wanted->buckets > 0);
     struct gathering g = {.lines = l};
     const struct cs_query query = {
         .kind = CS_KIND_WAIT_TIMES, .event = CS_WAITS_EVENT, .label = wanted->label};

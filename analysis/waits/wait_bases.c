@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The kernel's part has one name for several kinds of waits: those whose call says no more. */
@@ -10,6 +11,7 @@ static const char *const bases[CS_WAIT_BASES] = {"socket", "lock", "read-write",
 
 int cs_wait_base_of(const char *reason, const char *call)
 {
+    assert(reason && call);
     static const char *const calls[] = {"read",     "readv",   "pread64",  "preadv", "write", "writev",
                                         "pwrite64", "pwritev", "sendfile", "splice", "ioctl"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

@@ -5,6 +5,7 @@
 #include "store/base/order.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -89,6 +90,7 @@ static struct cs_wait_in_run *in_run(struct cs_wait_change *x, size_t r)
 
 int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct cs_wait_groups *run)
 {
+    assert(side < 2);
     size_t r = c->n_runs;
     if (cs_array_room(c->side_of, r, c->runs_capacity) < 0 ||
         cs_array_room(c->all_ns, r, c->all_capacity) < 0)

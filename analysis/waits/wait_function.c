@@ -3,6 +3,8 @@
 
 #include "store/base/text.h"
 
+#include <assert.h>
+
 static bool is_kernel(const struct cs_call_function *f)
 {
     return f->image && (f->image->kind == CS_IMAGE_KERNEL || f->image->kind == CS_IMAGE_MODULE ||
@@ -143,6 +145,7 @@ static unsigned said_by_script(const struct cs_call_function *f)
 
 unsigned cs_wait_said_by(const struct cs_call_function *f)
 {
+    assert(f->name && f->brief);
     if (is_script(f))
         return said_by_script(f);
     const bool program = f->image && !is_kernel(f), library = program && is_c_library(f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wait_peers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static int add(struct cs_wait_peers *p, size_t group, size_t thread, uint64_t ns
 int cs_wait_peers_note(struct cs_wait_peers *p, const struct cs_wait_group *group, size_t number,
                        struct cs_wait_peer_name thread, struct cs_wait_peer_name waker, uint64_t ns)
 {
+    assert(group->kind);
     const bool for_work = cs_wait_is_for_work(group->kind);
     if (!for_work && !is_within_work(group))
         return 0;

@@ -2,6 +2,7 @@
 /* The rule that docs/waits.md states ("Wait or idle"). A thread that waits for an idle one is idle. */
 #include "analysis/waits/wait_reading.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_among(const char *kind, const char *const *kinds)
@@ -87,5 +88,6 @@ double cs_wait_own_ns(const char *kind, const struct cs_wait_facts *f)
 
 const char *cs_wait_reading_name(enum cs_wait_reading reading)
 {
+    assert(reading <= CS_WAIT_IS_IDLE);
     return reading == CS_WAIT_IS_IDLE ? "idle" : reading == CS_WAIT_IS_EITHER ? "either" : "wait";
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/waits/wait_rounds.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static bool is_one_loop(const struct cs_wait_group *waiter, const struct cs_wait
 
 static void add_meanwhile(struct cs_wait_groups *w, const struct cs_wait_meanwhile *m)
 {
+    assert(m->waiter < w->n && m->on < w->n);
     struct cs_wait_group *waiter = &w->at[m->waiter], *on = &w->at[m->on];
     const bool idle = on->reading == CS_WAIT_IS_IDLE || cs_wait_is_idle(on->kind);
     if (idle && is_one_loop(waiter, on)) {
@@ -44,6 +46,7 @@ static void add_meanwhile(struct cs_wait_groups *w, const struct cs_wait_meanwhi
 
 int cs_wait_rounds(struct cs_wait_groups *w, const struct cs_wait_meanwhile *meanwhile, size_t n)
 {
+    assert(meanwhile || n == 0);
     struct cs_wait_facts *alone = w->n ? malloc(w->n * sizeof *alone) : NULL;
     if (w->n && !alone)
         return -ENOMEM;

@@ -2,11 +2,13 @@
 /* What reports say of a recording's waits: pure functions of what wait_groups.c has put together. */
 #include "analysis/waits/wait_groups.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 void cs_wait_top_text(const struct cs_wait_top *top, char *text, size_t size)
 {
+    assert(size > 0);
     if (top->text && top->n > 1)
         snprintf(text, size, "%s (+%u)", top->text, top->n - 1);
     else

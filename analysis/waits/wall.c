@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ int cs_wall_make(struct cs_wall *wall, const struct cs_wait_groups *waits, struc
     int rc = cs_wait_spots_make(running);
     rc = rc == 0 ? add_running(wall, &keys, running) : rc;
     rc = rc == 0 ? add_waits(wall, &keys, waits) : rc;
+    assert(rc < 0 || wall->n == 0 || wall->rows);
     cs_dictionary_fini(&keys);
     cs_sort(wall->rows, wall->n, most_first);
     if (rc < 0)
