@@ -10,6 +10,7 @@
 #include "store/base/array.h"
 #include "store/kept_code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
@@ -405,6 +406,7 @@ bool cs_image_lacks_inlines(const struct cs_image_code *code, char *sentence, si
 unsigned cs_image_frames_at(struct cs_image_code *code, uint64_t offset, struct cs_image_frame *frames,
                             unsigned room)
 {
+    assert(frames || room == 0);
     if (code->made)
         return made_frames(code, offset, frames, room);
     struct lines *lines = lines_of(code);
@@ -448,6 +450,7 @@ bool cs_image_relocated_at(struct cs_image_code *code, uint64_t offset, uint64_t
 bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned bytes, uint64_t delta,
                           uint64_t *value)
 {
+    assert(bytes > 0 && bytes <= 8);
     size_t n = 0;
     bool relocated = false;
     if (!code->image || elf_file_is_writable(code->image, offset, &relocated))
@@ -467,6 +470,7 @@ bool cs_image_constant_at(struct cs_image_code *code, uint64_t offset, unsigned 
 
 size_t cs_image_procedure_index(const struct cs_image_code *code, const struct cs_image_procedure *procedure)
 {
+    assert(procedure >= code->procedures.list && procedure < code->procedures.list + code->procedures.n);
     return (size_t)(procedure - code->procedures.list);
 }
 

@@ -5,6 +5,7 @@
  * A name that is cut ends with a number made of the whole, "...~0123abcd": two names that differ stay two. */
 #include "image/code.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -115,6 +116,7 @@ static enum language read_name(const char *name, char *text, size_t capacity)
 
 char *cs_image_demangle(const char *name, char *text, size_t capacity)
 {
+    assert(capacity > 0);
     read_name(name, text, capacity);
     return text;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/shared_code.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ static void to_front(struct shared *shared, unsigned i, const struct kept *kept)
 int cs_image_open_shared(const struct cs_store_image *image, struct cs_store *store,
                          struct cs_image_code **out, struct cs_error *err)
 {
+    assert(image->id[0]);
     struct shared *shared = store ? shared_of(store) : NULL;
     const char *path = image->path ? image->path : "";
     for (unsigned i = 0; shared && i < shared->n; i++) {

@@ -2,6 +2,7 @@
 /* Program headers, dynamic section, hash table, symbol, relocations: each read where the one before says. */
 #include "image/thread_variable.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -184,6 +185,7 @@ static bool find_word(const struct module *m, uint32_t symbol, struct cs_thread_
 int cs_thread_variable_find(const struct cs_process_memory *memory, uint64_t base, bool program,
                             const char *name, struct cs_thread_variable *out)
 {
+    assert(name && out);
     struct module m = {.memory = memory};
     Elf64_Sym symbol;
     if (!read_module(&m, base))

@@ -3,6 +3,7 @@
 
 #include "image/file/elf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static bool look(const struct elf_file *file, uint32_t type, const char *name, G
 int cs_image_variable(const char *path, const char *name, uint64_t *vaddr, uint64_t *size,
                       struct cs_error *err)
 {
+    assert(name && vaddr && size);
     struct elf_file *file, *debug = NULL;
     GElf_Sym symbol;
     int rc = elf_file_open(path, &file, err);

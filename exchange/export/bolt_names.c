@@ -7,6 +7,7 @@
 #include "store/base/order.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,7 @@ void cs_export_bolt_names_close(struct cs_export_bolt_names *names)
 bool cs_export_bolt_names_find(const struct cs_export_bolt_names *names, struct cs_image_code *code,
                                uint64_t address, struct cs_export_bolt_place *place)
 {
+    assert(names);
     const struct cs_image_procedure *p = cs_image_procedure_at(code, address);
     if (!p || p->source > CS_IMAGE_FROM_DYNSYM || !cs_export_name_is_word(p->name))
         return false;

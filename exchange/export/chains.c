@@ -6,6 +6,7 @@
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ bool cs_export_event_is_chained(const struct cs_export *from, const char *event)
 bool cs_export_is_chained(const struct cs_export *from, const struct cs_store_profile_ref *ref,
                           const char *event)
 {
+    assert(event);
     return is_noted(from, ref->epoch, ref->head->label, event);
 }
 

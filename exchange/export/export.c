@@ -9,6 +9,7 @@
 #include "store/table/wait_schemas.h"
 #include "store/times.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -226,6 +227,7 @@ struct cs_exported_image *cs_export_image(const struct cs_export *from, const ch
 
 const char *cs_export_name(struct cs_exported_image *image, uint64_t offset, char *text, size_t capacity)
 {
+    assert(capacity > 0);
     const struct cs_image_procedure *p = cs_image_procedure_at(image->code, offset);
     if (p)
         return cs_image_demangle(p->name, text, capacity);

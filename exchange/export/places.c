@@ -2,6 +2,7 @@
 #include "exchange/export/places.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ unsigned cs_place_lines(const struct cs_export_frame *frame, struct cs_place_lin
             lines[named++] = (struct cs_place_line){name, n ? frames[i].file : "", n ? frames[i].line : 0,
                                                     n ? frames[i].first_line : 0};
     }
+    assert(named <= CS_PLACE_LINES_MAX);
     return named;
 }
 
@@ -86,6 +88,7 @@ unsigned cs_export_cpu_event(const struct cs_export *from, const struct cs_expor
 void cs_export_type(const struct cs_export *from, const struct cs_export_events *events, unsigned e,
                     char type[64])
 {
+    assert(e < events->n);
     const char *event = events->names[e];
     const bool waits = strcmp(event, CS_WAITS_EVENT) == 0;
     plain(e == cs_export_cpu_event(from, events) ? "samples" : waits ? "off_cpu" : event, type);

@@ -3,6 +3,7 @@
 #include "exchange/export/source_loss.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct cs_noted_flow {
 uint32_t cs_export_source_loss_block(struct cs_export_source_loss_notes *notes, double count,
                                      uint32_t n_insns)
 {
+    assert(count >= 0);
     if (!ROOM(notes, blocks))
         return 0;
     notes->blocks[notes->n_blocks] = (struct cs_noted_block){count, n_insns, (uint32_t)notes->n_places, 0};

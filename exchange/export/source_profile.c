@@ -8,6 +8,7 @@
 #include "store/base/array.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +343,7 @@ double cs_export_source_total(const struct cs_export_source_function *function)
 int cs_export_source_profile_open(struct cs_export *from, enum cs_export_discriminators discriminators,
                                   struct cs_export_source_profile *out, struct cs_error *err)
 {
+    assert(from->store);
     struct building b = {.from = from, .to = out, .err = err, .discriminators = discriminators};
     *out = (struct cs_export_source_profile){0};
     int rc = cs_export_edge_flow(from, &b.flow, err);

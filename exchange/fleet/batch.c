@@ -4,6 +4,7 @@
 #include "exchange/fleet/batch.h"
 #include "store/profile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static void put_part(const struct cs_fleet_batch_part *part, struct cs_bytes *ou
 
 int cs_fleet_batch_encode(const struct cs_fleet_batch *batch, struct cs_bytes *out)
 {
+    assert(batch->parts || batch->n_parts == 0);
     cs_bytes_put_raw(out, MAGIC, MAGIC_BYTES);
     cs_bytes_put_u64(out, batch->spool);
     cs_bytes_put_u64(out, batch->sequence);

@@ -6,6 +6,7 @@
 #include "store/base/bytes.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,7 @@ static int request(struct cs_fleet_server *server, const char *database, const c
 int cs_fleet_server_execute(struct cs_fleet_server *server, const char *database, const char *query,
                             const struct cs_bytes *body, struct cs_error *err)
 {
+    assert(query[0]);
     struct cs_fleet_http_answer answer;
     int rc = request(server, database, query, body, &answer, err);
     if (rc == 0)

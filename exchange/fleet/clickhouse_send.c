@@ -3,6 +3,7 @@
 #include "exchange/fleet/clickhouse_internal.h"
 #include "image/code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,6 +157,7 @@ static int is_there(struct cs_fleet_server *server, const struct cs_fleet_batch 
 int cs_fleet_server_send(struct cs_fleet_server *server, const struct cs_fleet_batch *batch,
                          struct cs_error *err)
 {
+    assert(batch->parts || batch->n_parts == 0);
     uint64_t attempt;
     int rc = is_there(server, batch, err);
     if (rc != 0)

@@ -8,6 +8,7 @@
 #include "store/catalog.h"
 #include "store/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -230,6 +231,7 @@ int cs_fleet_spool_collect(struct cs_fleet_spool *spool, struct cs_store *store,
                            const struct cs_fleet_spool_settings *settings, struct cs_fleet_spool_made *made,
                            struct cs_error *err)
 {
+    assert(!spool->is_new && spool->lock >= 0);
     struct collecting c = {.spool = spool, .store = store, .settings = settings, .made = made, .err = err};
     const struct cs_query points = {.kind = CS_KIND_POINTS};
     const struct cs_catalog *catalog;

@@ -2,6 +2,7 @@
 /* libcurl, loaded when it is first needed: cyclescope runs without it. */
 #include "exchange/fleet/http.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
@@ -108,6 +109,7 @@ int cs_fleet_http_header(struct cs_fleet_http *http, const char *header, struct 
 
 void cs_fleet_http_limits(struct cs_fleet_http *http, long timeout_s, size_t answer_bytes)
 {
+    assert(timeout_s > 0);
     http->timeout_s = timeout_s;
     http->answer_bytes = answer_bytes;
 }
@@ -174,6 +176,7 @@ static size_t take_header(char *header, size_t one, size_t n, void *arg)
 int cs_fleet_http_post(struct cs_fleet_http *http, const char *url, const void *body, size_t n,
                        struct cs_fleet_http_answer *answer, struct cs_error *err)
 {
+    assert(body || n == 0);
     char why[CURL_ERROR_SIZE] = "";
     struct taking taking = {answer, http->answer_bytes, false};
     curl_off_t later = 0;

@@ -6,6 +6,7 @@
 #include "exchange/fleet/http.h"
 #include "store/base/bytes.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -364,6 +365,7 @@ static int make_body(const struct cs_receiver *r, const void *message, size_t n,
 int cs_receiver_send(struct cs_receiver *r, const void *message, size_t n, struct cs_receiver_answer *answer,
                      struct cs_error *err)
 {
+    assert(message || n == 0);
     struct cs_bytes body = {0};
     struct cs_fleet_http_answer got = {0};
     struct cs_error inner;

@@ -2,6 +2,7 @@
 #include "exchange/fleet/receiver_sent.h"
 #include "store/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ bool cs_receiver_sent_has(const struct cs_receiver_sent *sent, const char *epoch
 
 int cs_receiver_sent_add(struct cs_receiver_sent *sent, const char *epoch, struct cs_error *err)
 {
+    assert(epoch[0]);
     cs_bytes_put_raw(&sent->names, epoch, strlen(epoch));
     cs_bytes_put_u8(&sent->names, '\n');
     return sent->names.failed ? cs_fail(err, ENOMEM, "no memory for what was sent")

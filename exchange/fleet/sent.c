@@ -3,6 +3,7 @@
 #include "exchange/fleet/sent.h"
 #include "store/profile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ int cs_fleet_sent_read(struct cs_fleet_sent *k, struct cs_error *err)
 
 int cs_fleet_sent_encode(const struct cs_fleet_sent *k, struct cs_bytes *out, struct cs_error *err)
 {
+    assert(k->points);
     cs_bytes_put_u64(out, k->sequence);
     cs_bytes_put_u64(out, k->source_ns);
     cs_bytes_put_u64(out, k->source_bytes);

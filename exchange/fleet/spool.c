@@ -9,6 +9,7 @@
 #include "exchange/fleet/spool_internal.h"
 #include "store/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ int cs_fleet_spool_no_memory(struct cs_error *err)
 
 int cs_fleet_spool_write(const struct cs_fleet_spool *spool, struct cs_error *err)
 {
+    assert(spool->lock >= 0);
     struct cs_store_pathname path;
     struct cs_bytes bytes = {0};
     cs_bytes_put_u64(&bytes, spool->number);
@@ -228,6 +230,7 @@ int cs_fleet_spool_note_sent(struct cs_fleet_spool *spool, const char *epoch, co
 
 int cs_fleet_spool_begin(struct cs_fleet_spool *spool, struct cs_error *err)
 {
+    assert(spool->is_new);
     int rc = write_told(spool, err);
     if (rc < 0)
         return rc;

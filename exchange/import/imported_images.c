@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ int cs_imported_images_add(struct cs_imported_images *images, const char *path, 
 struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned event, unsigned n,
                                    enum cs_import_table kind)
 {
+    assert(event < n);
     static const struct cs_schema *const schemas[] = {&cs_schema_points, &cs_schema_stacks,
                                                       &cs_schema_accesses};
     if (event >= image->n_events) {
@@ -102,6 +104,7 @@ struct cs_table *cs_imported_table(struct cs_imported_image *image, unsigned eve
 
 struct cs_table *cs_imported_branches(struct cs_imported_image *image, enum cs_import_branches which)
 {
+    assert(which < CS_IMPORT_BRANCH_TABLES);
     static const struct cs_schema *const schemas[] = {&cs_schema_edges, &cs_schema_ranges, &cs_schema_points};
     struct cs_table **table = &image->branches[which];
     if (!*table)

@@ -8,6 +8,7 @@
 #include "exchange/import/perfdata_internal.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ static int open_file(struct cs_perfdata *in, uint8_t header[104], struct cs_erro
 
 int cs_perfdata_open(FILE *file, const char *name, struct cs_perfdata **out, struct cs_error *err)
 {
+    assert(file && name);
     static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP";
     uint8_t header[104];
     struct cs_perfdata *in = calloc(1, sizeof *in);

@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,6 +78,7 @@ int cs_perfdata_add_attr(struct cs_perfdata *in, const uint8_t *attr, size_t byt
 
 int cs_perfdata_add_id(struct cs_perfdata *in, uint64_t id, unsigned event, struct cs_error *err)
 {
+    assert(event < in->n_events);
     if (cs_array_room(in->ids, in->n_ids, in->ids_capacity) < 0)
         return cs_fail(err, ENOMEM, "%s: out of memory while reading its event ids", in->name);
     in->ids[in->n_ids++] = (struct id_entry){id, event};

@@ -9,6 +9,7 @@
 #include "store/base/regular_file.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,7 @@ uint64_t cs_recorded_jit_offset(struct cs_recorded_jit *jit, const struct cs_imp
                                 uint32_t pid, bool made_here, uint64_t time_ns, uint64_t addr,
                                 uint64_t fallback)
 {
+    assert(image->image.id[0]);
     struct process *p = process_of(jit, pid);
     if (p && !p->read)
         read_names(jit, p, made_here);

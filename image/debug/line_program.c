@@ -3,6 +3,7 @@
 #include "image/debug/line_program.h"
 #include "image/file/dwarf_reader.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <string.h>
 
@@ -269,6 +270,7 @@ static bool run(const struct header *h, uint64_t address, struct state *found)
 
 bool line_program_find(const struct line_sections *s, uint64_t at, uint64_t address, struct line_row *row)
 {
+    assert(s->line.at || s->line.n == 0);
     struct header h;
     struct state found;
     if (at >= s->line.n ||

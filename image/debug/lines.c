@@ -7,6 +7,7 @@
 #include "image/file/ranges.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -412,5 +413,6 @@ unsigned lines_frames(struct lines *lines, uint64_t offset, struct cs_image_fram
     }
     if (n == 0 && (*frame.file || frame.line))
         frames[n++] = frame;
+    assert(n <= room);
     return n;
 }

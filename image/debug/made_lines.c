@@ -5,6 +5,7 @@
 #include "store/base/bisect.h"
 #include "store/base/kept_lines.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -60,5 +61,6 @@ const char *made_line_at(const struct elf_file *made, uint64_t offset, struct cs
         return NULL;
     *frame = (struct cs_image_frame){
         .function = "", .file = text(&rows, row.file), .line = row.line, .column = row.column};
+    assert(behind > first);
     return text(&rows, nth(&rows, first).file);
 }

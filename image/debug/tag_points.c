@@ -3,6 +3,7 @@
 #include "image/file/elf.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ void cs_image_tag_points_close(struct cs_image_tag_points *points)
 const struct cs_image_tag_point *cs_image_tag_points_at(const struct cs_image_tag_points *points,
                                                         uint64_t offset)
 {
+    assert(points);
     const struct cs_image_tag_point key = {.offset = offset};
     return cs_find(&key, points->list, points->n, by_offset);
 }

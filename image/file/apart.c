@@ -5,6 +5,7 @@
 #include "image/file/give_up_rights.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -90,6 +91,7 @@ static pid_t make_child(const struct cs_forker_question *q)
 
 int cs_apart_start(struct cs_apart *apart, int fd, const struct cs_apart_bounds *most, cs_apart_work work)
 {
+    assert(fd >= 0 && work && most->answer_bytes > 0);
     apart->memory = memfd_create("cyclescope-read", MFD_CLOEXEC);
     apart->file = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     const struct cs_forker_question q = {*most, work, getpid(), apart->file, apart->memory};
@@ -132,6 +134,7 @@ static void close_both(struct cs_apart *apart)
 
 int cs_apart_done(struct cs_apart *apart, int *code)
 {
+    assert(apart->pid > 0);
     int status;
     struct rusage used = {0};
     pid_t ended = wait4(apart->pid, &status, WNOHANG, &used);

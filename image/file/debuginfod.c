@@ -3,6 +3,7 @@
 #include "image/file/elf.h"
 #include "store/base/cache.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -178,6 +179,7 @@ static bool keep(const struct cs_cache *cache, const char *key, const char *fold
 
 int cs_debuginfod_ask(const char *build_id, enum cs_image_lack lack, double seconds)
 {
+    assert(seconds > 0);
     struct cs_cache cache;
     char key[160], folder[PATH_MAX - 256];
     if (lack == CS_IMAGE_LACKS_NOTHING || !is_build_id(build_id) || !cs_debuginfod_possible())

@@ -4,6 +4,7 @@
 #include "image/file/eh_frame.h"
 #include "image/file/dwarf_reader.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
@@ -93,6 +94,7 @@ static bool read_common(const struct cfi_section *section, Elf_Data *data, Dwarf
 int cs_image_cfi_descriptions(const struct cfi_section *section,
                               int (*found)(const struct cfi_description *description, void *arg), void *arg)
 {
+    assert(found && (section->bytes || section->n == 0));
     Elf_Data data = {.d_buf = (void *)(uintptr_t)section->bytes, .d_size = section->n, .d_type = ELF_T_BYTE};
     struct cfi_common common = {.place = UINT64_MAX};
     bool augmented = false;

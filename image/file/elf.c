@@ -7,6 +7,7 @@
 #include "image/file/segments.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +196,7 @@ int elf_file_open(const char *path, struct elf_file **out, struct cs_error *err)
 
 int elf_file_from_descriptor(int fd, struct elf_file **out, struct cs_error *err)
 {
+    assert(fd >= 0);
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf32_Ehdr))
         return cs_fail(err, ENOEXEC, "no ELF file");
@@ -215,6 +217,7 @@ int elf_file_from_descriptor(int fd, struct elf_file **out, struct cs_error *err
 int elf_file_from_memory(char *bytes, size_t size, const char *name, struct elf_file **out,
                          struct cs_error *err)
 {
+    assert(bytes || size == 0);
     struct elf_file *file = calloc(1, sizeof *file);
     char *copy = strdup(name);
     if (!file || !copy || size < sizeof(Elf32_Ehdr)) {

@@ -3,6 +3,7 @@
 #include "image/file/forker.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -126,6 +127,7 @@ static long ask(const struct cs_forker_question *question)
 
 pid_t cs_forker_ask(const struct cs_forker_question *question)
 {
+    assert(question->work && question->parent == getpid());
     pthread_mutex_lock(&forker.lock);
     long pid = forker.pid && forker.owner == getpid() ? ask(question) : -ESRCH;
     pthread_mutex_unlock(&forker.lock);

@@ -4,6 +4,7 @@
 #include "image/file/give_up_rights.h"
 #include "store/base/unused_user.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -134,6 +135,7 @@ static bool filter_calls(void)
 
 bool cs_give_up_rights(pid_t parent, int fd, int other)
 {
+    assert(fd >= 0 && other >= 0 /* those that it keeps */);
     const struct rlimit descriptors = {DESCRIPTORS_MAX, DESCRIPTORS_MAX}, none = {0, 0};
     bound_capabilities();
     return close_others(fd, other) && leave_user() && leave_capabilities() &&

@@ -3,6 +3,7 @@
 
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@ void cs_image_build_id_text(const uint8_t *bytes, size_t n, char hex[CS_IMAGE_BU
         hex[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         hex[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
+    assert(2 * n < CS_IMAGE_BUILD_ID_MAX);
     hex[2 * n] = '\0';
 }
 

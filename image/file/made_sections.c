@@ -2,6 +2,7 @@
 /* Every offset is checked against the file; a table that lies outside it is left out. */
 #include "image/file/made_sections.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -181,6 +182,7 @@ static unsigned make_sections(const struct source *s, Elf64_Shdr sections[SECTIO
 
 char *cs_elf_with_sections(const char *bytes, size_t n, size_t *n_made)
 {
+    assert(bytes || n == 0);
     Elf64_Ehdr head;
     struct source s = {.bytes = bytes, .n = n};
     Elf64_Shdr sections[SECTIONS_MAX] = {{0}};

@@ -3,6 +3,7 @@
 #include "image/file/parts.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static void copy_sections(int fd, char *map, size_t size, uint64_t most, Elf64_S
 
 bool cs_elf_copy_parts(int fd, char *map, size_t size, uint64_t most)
 {
+    assert(map);
     Elf64_Ehdr head;
     if (size < sizeof head || pread(fd, &head, sizeof head, 0) != sizeof head)
         return false;

@@ -4,6 +4,7 @@
  * constant. */
 #include "image/file/segments.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static uint64_t end_of_pages(const struct cs_image_segment *s)
 
 uint64_t cs_image_vaddr(const struct cs_image_segments *layout, uint64_t file_offset)
 {
+    assert(layout->n_segments <= CS_IMAGE_SEGMENTS_MAX);
     const struct cs_image_segment *best = NULL;
     unsigned best_rank = 0;
     if (!layout->is_elf)

@@ -2,6 +2,7 @@
 #include "image/interpreter/interpreter.h"
 #include "image/file/elf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static int find(const struct elf_file *file, int memory)
 
 int cs_interpreter_ask(struct cs_apart *child, int fd)
 {
+    assert(fd >= 0);
     return cs_apart_start(child, fd, &(struct cs_apart_bounds){sizeof(struct told), CPU_MS}, find);
 }
 

@@ -2,6 +2,7 @@
 #include "image/isa/decode.h"
 #include "image/isa/decode_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const struct {
@@ -63,6 +64,7 @@ const char *cs_isa_name(enum cs_isa isa)
 char *cs_isa_decode_text(enum cs_isa isa, const uint8_t *bytes, size_t n, uint64_t offset, char *text,
                          size_t capacity)
 {
+    assert(capacity > 0);
     if (isas[isa].text)
         return isas[isa].text(bytes, n, offset, text, capacity);
     if (capacity)

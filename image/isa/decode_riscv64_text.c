@@ -2,6 +2,7 @@
 /* RISC-V's text, as binutils writes it: names of the ABI for registers, the usual pseudo-instructions. */
 #include "image/isa/decode_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -205,6 +206,7 @@ static const struct form *form_of(uint32_t w)
 
 char *decode_text_riscv64(const uint8_t *bytes, size_t n, uint64_t offset, char *text, size_t capacity)
 {
+    assert(text);
     static const char *const orders[] = {"", ".rl", ".aq", ".aqrl"};
     char operands[64] = "", one[32];
     uint32_t w;

@@ -2,6 +2,7 @@
 #include "image/isa/semantics.h"
 #include "image/isa/semantics_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static void decode(enum cs_isa isa, const uint8_t *bytes, size_t size, uint64_t offset, struct cs_isa_op *out,
@@ -47,6 +48,7 @@ static uint32_t flow_flags(const struct cs_isa_insn *insn)
 void op_take_decoded(const struct cs_isa_insn *insn, const struct op_registers *registers,
                      struct cs_isa_op *out)
 {
+    assert(insn->length > 0);
     out->length = insn->length;
     out->target = insn->target;
     out->flags = flow_flags(insn) | (insn->locked ? (uint32_t)CS_ISA_OP_LOCK : 0);

@@ -2,6 +2,7 @@
 #include "image/procedures/entries.h"
 #include "image/isa/decode.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* x86-64's lea of an address relative to the next instruction; 0: it is none. */
@@ -18,6 +19,7 @@ static uint64_t address_taken(enum cs_isa isa, const uint8_t *bytes, const struc
 int entries_of_code(const struct elf_file *image, uint64_t start, uint64_t end,
                     int (*each)(uint64_t target, void *arg), void *arg)
 {
+    assert(start <= end);
     const enum cs_isa isa = elf_file_isa(image);
     size_t room;
     const uint8_t *bytes = elf_file_at(image, start, &room, NULL);

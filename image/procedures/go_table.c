@@ -8,6 +8,7 @@
  */
 #include "image/procedures/go_table.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define NAME_MAX_READ 4096u /* bytes of a name, its end included */
@@ -49,6 +50,7 @@ bool go_table_init(struct go_table *go, const struct elf_file *file)
 
 uint64_t go_table_entry(const struct go_table *go, uint64_t i)
 {
+    assert(i <= go->n_functions);
     return go->text + go_table_word(go, go->functions + 8 * i, 4);
 }
 

@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,7 @@ bool imports_relative(const struct imports *im, uint64_t offset, uint64_t *value
 
 uint64_t imports_stub_size(const struct imports *im, size_t i)
 {
+    assert(i < im->n_stubs);
     return i + 1 < im->n_stubs && im->stubs[i + 1].offset - im->stubs[i].offset < STUB_BYTES
                ? im->stubs[i + 1].offset - im->stubs[i].offset
                : STUB_BYTES;

@@ -9,6 +9,7 @@
 #include "store/base/bisect.h"
 #include "store/base/cache.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,7 @@ static const char *text_at(const char *text, size_t size, uint32_t offset)
 bool procedure_cache_get(const struct procedure_cache *cache, uint32_t i,
                          struct cs_image_procedure *procedure)
 {
+    assert(i < procedure_cache_n(cache));
     const struct entry_procedure *e = &cache->procedures[i];
     const char *name = e->base == NAME_IMAGE  ? text_at(cache->image->map, cache->image->size, e->name)
                        : e->base == NAME_OURS ? text_at(cache->strings, cache->head->strings_size, e->name)
@@ -156,6 +158,7 @@ bool procedure_cache_get(const struct procedure_cache *cache, uint32_t i,
 
 struct cs_image_part procedure_cache_part(const struct procedure_cache *cache, uint32_t i, unsigned part)
 {
+    assert(i < procedure_cache_n(cache) && part < cache->procedures[i].n_parts);
     const struct entry_procedure *e = &cache->procedures[i];
     if (e->n_parts == 1)
         return (struct cs_image_part){cache->head->base + e->start, e->size};

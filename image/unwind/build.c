@@ -5,6 +5,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <xxhash.h>
 
 static uint32_t offset_to_block(uint64_t offset)
@@ -60,6 +61,7 @@ static uint32_t place_of(struct unwind_build *b, const struct cs_unwind_rule *ru
 
 int unwind_build_init(struct unwind_build *b, uint32_t machine, uint64_t start, uint64_t end)
 {
+    assert(start <= end);
     static const struct cs_unwind_rule none = {0};
     *b = (struct unwind_build){0};
     b->header.machine = machine;

@@ -2,6 +2,7 @@
 #include "image/unwind/child.h"
 #include "image/unwind/build.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -27,6 +28,7 @@ static int build(const struct elf_file *file, int memory)
 
 int cs_unwind_child_start(struct cs_apart *child, int fd)
 {
+    assert(fd >= 0);
     struct stat st;
     const uint64_t megabytes = fstat(fd, &st) == 0 ? (uint64_t)st.st_size >> 20 : 0,
                    ms = CPU_MS + CPU_MS_MEGABYTE * megabytes;

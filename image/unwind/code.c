@@ -3,6 +3,8 @@
 #include "image/isa/decode.h"
 #include "store/base/array.h"
 
+#include <assert.h>
+
 #define BYTES_MAX ((size_t)8 << 20) /* of one piece */
 #define SP 4
 #define FP 5
@@ -378,6 +380,7 @@ static bool all_padding(const uint8_t *bytes, size_t n)
 
 void unwind_code_fill(struct unwind_build *build, const uint8_t *bytes, size_t n, uint64_t from)
 {
+    assert(bytes || n == 0);
     static const struct cs_unwind_rule none = {0};
     struct code c = {.bytes = bytes, .n = n, .from = from, .n_callees = 8};
     while (c.n_callees < CALLEES_MAX && c.n_callees < n / 8)

@@ -5,6 +5,7 @@
 #include "image/unwind/code.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,5 +176,6 @@ void unwind_gaps_init(struct unwind_gaps *gaps, const struct elf_file *file)
     gaps->is_go = elf_file_section(file, ".gopclntab") || elf_file_section(file, ".data.rel.ro.gopclntab") ||
                   elf_file_section(file, ".note.go.buildid");
     gaps->has_go_table = gaps->is_go && go_table_init(&gaps->go, file);
+    assert(gaps->n_code >= 1 && gaps->n_code <= UNWIND_CODE_PIECES_MAX);
     find_stubs(gaps);
 }

@@ -8,6 +8,7 @@
 #include "image/file/dwarf_reader.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { FLAG_TOP = 1, FLAG_WRITES_SP = 2 };
@@ -78,6 +79,7 @@ static void fill_function(const struct go_table *go, struct unwind_build *build,
 void unwind_go_fill(const struct go_table *go, struct unwind_build *build, uint64_t to,
                     const struct cs_unwind_rule *between)
 {
+    assert(between);
     /* the first that ends behind `from` */
     uint64_t from = build->header.base + build->next;
     uint64_t low = cs_bisect(go->n_functions, i, go_table_entry(go, i + 1) <= from);

@@ -2,6 +2,7 @@
 #include "image/unwind/template.h"
 #include "image/isa/decode.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ unsigned cs_template_cfa(const uint8_t *bytes, size_t n)
 
 struct cs_unwind_header *cs_template_table(unsigned cfa, size_t *n)
 {
+    assert(cfa > 0);
     const size_t firsts = TABLE_BLOCKS + 1,
                  rows_at = sizeof(struct cs_unwind_header) + firsts * sizeof(__u32),
                  rules_at = rows_at + TABLE_BLOCKS * sizeof(struct cs_unwind_row);

@@ -6,6 +6,7 @@
 #include "store/base/cache.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ int cs_unwind_open(const char *path, struct cs_unwind **out, struct cs_error *er
     }
     if (keep && !other_debug)
         cs_cache_save(&cache, key, &(struct iovec){unwind->own, unwind->n}, 1);
+    assert(unwind->table && unwind->n >= unwind_table_size(unwind->table));
     *out = unwind;
     return 0;
 }
