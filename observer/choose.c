@@ -3,6 +3,7 @@
 #include "observer/source/clock.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static const char *take_named(const struct cs_observe_options *options, const st
 
 void cs_observe_choose_os_tags(const struct cs_observe_options *options, struct cs_observe_choice *choice)
 {
+    assert(options->n_signals <= CS_TAGS_MAX + CS_COUNTERS_MAX);
     memset(choice, 0, sizeof *choice);
     if (options->n_signals) {
         take_named(options, NULL, 0, choice);

@@ -3,6 +3,7 @@
  * can't be had and wasn't asked for by name is left out with a note. */
 #include "observer/observation.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,6 +195,7 @@ static int find_variables(struct cs_observation *o, struct cs_error *err)
 
 int cs_observation_connect(struct cs_observation *o, struct cs_error *err)
 {
+    assert(o->target);
     bool variables = o->options.n_variables > 0;
     int rc = variables ? find_variables(o, err) : find_signals(o, err);
     if (rc < 0)

@@ -5,6 +5,7 @@
 #include "observer/pause.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 
 void cs_effect_add(struct cs_effect_sums *s, const double pair[CS_EFFECT_PARTS])
 {
+    assert(pair[CS_AWAY_EVENTS] >= 0 && pair[CS_LOOK_EVENTS] >= 0);
     s->n++;
     for (unsigned i = 0; i < CS_EFFECT_PARTS; i++) {
         s->sum[i] += pair[i];

@@ -6,6 +6,7 @@
 #include "observer/source/clock.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -179,6 +180,7 @@ static int prepare(struct cs_observation *o, struct cs_error *err)
 int cs_observe_start(const struct cs_observe_options *options, struct cs_observation **out,
                      struct cs_error *err)
 {
+    assert(options->n_signals <= CS_TAGS_MAX + CS_COUNTERS_MAX);
     struct cs_observation *o = aligned_alloc(128, (sizeof *o + 127) & ~(size_t)127);
     if (!o)
         return cs_fail(err, ENOMEM, "no memory for the observer");

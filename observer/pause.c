@@ -2,6 +2,7 @@
 #include "observer/pause.h"
 #include "observer/observation.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ bool cs_pause_goes_on(const struct cs_pause *p)
 
 void cs_pause_look(struct cs_pause *p, uint64_t ns)
 {
+    assert(ns > 0);
     const struct itimerspec after = {
         .it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
     timer_settime(p->timer, 0, &after, NULL);

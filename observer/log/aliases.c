@@ -2,6 +2,7 @@
 #include "observer/log/aliases.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ int cs_observe_aliases_open(struct cs_observe_aliases *a, const struct cs_observ
 
 int cs_observe_aliases_join(struct cs_tags *tags, unsigned tag, cs_observe_value_name *name, void *arg)
 {
+    assert(tag < CS_TAGS_MAX && name);
     const uint32_t n = tags->n_rows;
     struct cs_observe_aliases a = {calloc(n + 1, sizeof *a.rows), 0};
     char **copies = calloc(n + 1, sizeof *copies);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/length_distribution.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ enum { ROUNDS = 200 };
 int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length_bounds *bounds,
                        size_t n_bounds)
 {
+    assert(bounds || n_bounds == 0);
     double *sums = calloc(2 * (CS_LENGTH_BINS + 1), sizeof *sums), *steps = sums + CS_LENGTH_BINS + 1;
     double unseen = 0;
     for (unsigned b = 0; b < CS_LENGTH_BINS; b++)
@@ -82,6 +84,7 @@ int cs_length_estimate(struct cs_observe_length_row *row, const struct cs_length
 
 double cs_observe_length_quantile(const struct cs_observe_length_row *row, double q)
 {
+    assert(q >= 0 && q <= 1);
     double sum = 0;
     if ((double)row->whole * (1 - q) < 1 - 1e-9)
         return NAN;

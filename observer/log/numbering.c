@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/log/numbering.h"
 
+#include <assert.h>
+
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
     while (b) {
@@ -13,6 +15,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 void cs_observe_numbering_see(struct cs_observe_numbering *n, const struct cs_sample *s, unsigned tag)
 {
+    assert(tag < CS_TAGS_MAX);
     const uint64_t value = s->tags[tag];
     if (s->descheduled || value == CS_TAG_DESCHEDULED || n->fails)
         return;

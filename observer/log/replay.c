@@ -3,6 +3,7 @@
 
 #include "observer/log/aliases.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* Subsampling lengthens periods, and what counts as a gap with them; the loop's own period is the log's
@@ -110,6 +111,7 @@ static int play(struct cs_observe_log_reader *r, const struct cs_observe_replay_
 int cs_observe_replay(const char *path, const struct cs_observe_replay_options *options,
                       struct cs_sink **sink, struct cs_observe_log_reader **reader, struct cs_error *err)
 {
+    assert(options->ratios || options->n_ratios == 0);
     struct cs_observe_log_reader *r;
     struct regions regions = {0};
     *sink = NULL;

@@ -2,6 +2,7 @@
 /* Aggregates into the store (save.h says how). */
 #include "observer/log/save.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,7 @@ static int add_names(struct cs_store *store, const struct cs_sink *s,
 int cs_observe_save(struct cs_store *store, const struct cs_sink *sink,
                     const struct cs_observe_save_names *names, struct cs_error *err)
 {
+    assert(names->program);
     struct cs_store_image image;
     struct saving k = {cs_table_open(&cs_schema_observed), sink, names, 0};
     if (!k.table)

@@ -3,6 +3,7 @@
 #include "observer/log/replay.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -254,6 +255,7 @@ void cs_observe_timeline_close(struct cs_observe_timeline *t)
 double cs_observe_timeline_series(const struct cs_observe_timeline *t, unsigned series, bool unit, char *to,
                                   size_t size)
 {
+    assert(series < t->n_counters + t->n_ratios && size > 0);
     const char *counters[CS_COUNTERS_MAX];
     for (unsigned c = 0; c < t->n_counters; c++)
         counters[c] = t->head.counters[c];

@@ -4,6 +4,7 @@
  * observer, which then never sees that. Short periods of random length show how often it changes. */
 #include "observer/sample/mixed.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define LEAST_H 0.02 /* below it neighbours know nothing of each other: l is at least 4 */
@@ -75,6 +76,7 @@ static double by_neighbours(const struct cs_tag_row *row, double p)
 
 struct cs_rates_mixed cs_rates_mixed(const struct cs_sink *s, const struct cs_tag_row *row, uint64_t samples)
 {
+    assert(s->n_counters <= CS_COUNTERS_MAX);
     struct cs_rates_mixed m = {CS_RATES_OK, 1};
     if (s->n_counters == 0 || !s->rule.same_tag || row->samples == 0 || samples < row->samples)
         return m;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/sample/ratio.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -95,6 +96,7 @@ bool cs_ratio_parse(const char *text, const char *const *counters, unsigned n, s
 
 void cs_ratio_name(const struct cs_ratio *r, const char *const *counters, char *to, size_t size)
 {
+    assert(size > 0);
     const char *of = counters[r->of], *per = counters[r->per];
     if (is_instructions(of) && is_cycles(per))
         snprintf(to, size, "IPC");

@@ -11,6 +11,7 @@
 int cs_sink_open(unsigned n_tags, unsigned n_counters, const struct cs_ratio *ratios, unsigned n_ratios,
                  const struct cs_dte_rule *rule, struct cs_sink **out, struct cs_error *err)
 {
+    assert(n_tags <= CS_TAGS_MAX && n_counters <= CS_COUNTERS_MAX && (ratios || n_ratios == 0));
     size_t head = (sizeof(struct cs_sink) + 63) & ~(size_t)63, table = cs_tags_size(n_counters + n_ratios);
     size_t bytes = head + n_tags * table;
     char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

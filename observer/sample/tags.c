@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/sample/tags.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define LOOKED_AT 16 /* rows, for one with little time: not all, which would take a hundred microseconds */
@@ -17,6 +18,7 @@ size_t cs_tags_size(unsigned n_series)
 
 void cs_tags_init(struct cs_tags *tags, unsigned n_counters, unsigned n_series)
 {
+    assert(n_counters <= n_series && n_series <= CS_SERIES_MAX);
     tags->n_counters = n_counters;
     tags->n_series = n_series;
     tags->bins = (uint64_t *)(tags + 1);

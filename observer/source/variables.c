@@ -2,6 +2,7 @@
 #include "observer/source/variables.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ bool cs_variables_read(struct cs_variables *v)
 
 int cs_variables_open(struct cs_variables *v, pid_t pid, struct cs_error *err)
 {
+    assert(pid > 0 && v->n <= CS_VARIABLES_MAX);
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     v->memory = open(path, O_RDONLY | O_CLOEXEC);

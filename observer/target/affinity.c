@@ -2,6 +2,7 @@
 #include "observer/target/affinity.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -149,6 +150,7 @@ static uint64_t ticks_now(void)
 
 int cs_observe_affinity_open(pid_t pid, unsigned cpu, struct cs_observe_affinity **out)
 {
+    assert(pid > 0);
     *out = NULL;
     struct cs_observe_affinity *a = calloc(1, sizeof *a);
     if (!a)

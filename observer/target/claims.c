@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/claims.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,7 @@ void cs_claims_taken(unsigned cpus, struct cs_cpu_set *taken)
 
 bool cs_claims_open(const struct cs_placement *p, struct cs_claims *claims)
 {
+    assert(p->target != p->observer);
     claims->target = claim(p->target);
     claims->observer = claim(p->observer);
     if (claims->target >= 0 && claims->observer >= 0)

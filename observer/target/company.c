@@ -4,6 +4,7 @@
 #include "observer/target/fair_share.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static void idle(uint64_t ns[CS_OBSERVE_IDLE_CPUS])
 
 void cs_observe_company(pid_t pid, struct cs_observe_company *out)
 {
+    assert(pid > 0);
     unsigned left = CHILDREN_MAX;
     *out =
         (struct cs_observe_company){.children_ns = of_children(pid, 0, &left), .throttled_ns = of_quota(pid)};

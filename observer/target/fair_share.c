@@ -2,6 +2,7 @@
 #include "observer/target/fair_share.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@ bool cs_observe_same_group(pid_t pid)
 
 int cs_observe_cpu_wait(pid_t pid, struct cs_observe_cpu_wait *out)
 {
+    assert(pid > 0);
     pid_t *tids;
     const int n = cs_tasks_of(pid, &tids);
     if (n < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "observer/target/placement.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>
@@ -182,6 +183,7 @@ int cs_placement_choose(const struct cs_topology *t, int target, int observer, b
                 : "no free pair of CPUs on two cores here; --smt observes from the same core's other thread");
     out->target = (unsigned)target;
     out->observer = (unsigned)observer;
+    assert(target != observer);
     describe(t, out);
     return 0;
 }

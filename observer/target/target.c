@@ -3,6 +3,7 @@
 #include "observer/target/affinity.h"
 #include "observer/target/placement.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,6 +58,7 @@ static void note_program(struct cs_observe_target *t, const char *otherwise)
 
 int cs_observe_target_start(char *const argv[], int cpu, struct cs_observe_target **out, struct cs_error *err)
 {
+    assert(argv && argv[0]);
     int report[2] = {-1, -1}, code = 0;
     struct cs_observe_target *t = calloc(1, sizeof *t);
     if (!t || pipe2(report, O_CLOEXEC) < 0) {
