@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -222,6 +223,7 @@ unsigned cs_attribute_places_told(const struct cs_attribute_places *p)
 struct cs_attribute_places *cs_attribute_places_open(const struct cs_attribute_kernel *kernel,
                                                      const char *proc, const char *name)
 {
+    assert(kernel && proc && name);
     struct cs_attribute_places *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;

@@ -2,6 +2,7 @@
 #include "sampler/attributes/process_context.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ static void take_payload(struct bytes payload, const char *name, struct cs_proce
 int cs_process_context_read(const struct cs_process_memory *memory, uint64_t at, const char *name,
                             struct cs_process_context *out)
 {
+    assert(name && out);
     struct {
         char signature[8];
         uint32_t version, bytes;

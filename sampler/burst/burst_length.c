@@ -3,6 +3,7 @@
 #include "sampler/burst/burst_length.h"
 #include "sampler/burst/burst_model.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 uint32_t cs_burst_length_next(const struct cs_burst_length *its, const struct cs_burst_length *all)
@@ -18,6 +19,7 @@ uint32_t cs_burst_length_next(const struct cs_burst_length *its, const struct cs
 
 void cs_burst_length_learn(struct cs_burst_length *length, double stopped_us, double instructions)
 {
+    assert(stopped_us >= 0 && instructions >= 0);
     length->n++;
     length->stopped_us += stopped_us - length->stopped_us / CS_MODEL_LENGTH_MEMORY;
     length->instructions += instructions - length->instructions / CS_MODEL_LENGTH_MEMORY;

@@ -4,6 +4,7 @@
 #include "sampler/burst/runner_process.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define COUNTERS_MAX (4 + CS_BURST_CAUSE_N + CS_BURST_SKIP_N)
@@ -26,6 +27,7 @@ static void put_counter(struct burst_counters *counters, const char *name, const
 int cs_burst_counters_merge(const struct cs_burst_statistics *s, struct cs_burst_statistics *c,
                             struct cs_store *store, struct cs_error *err)
 {
+    assert(s->bursts >= c->bursts && s->instructions >= c->instructions /* sums only grow */);
     struct burst_counters fresh = {.n = 0};
     put_counter(&fresh, "bursts", "", s->bursts - c->bursts);
     put_counter(&fresh, "burst-instructions", "", s->instructions - c->instructions);

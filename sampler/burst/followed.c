@@ -6,6 +6,7 @@
 #include "store/base/clock.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -225,6 +226,7 @@ double cs_burst_processes_cpu_us(struct cs_burst_processes *processes)
 
 void cs_burst_unfollow(struct cs_burst_processes *processes, struct cs_burst_followed *followed)
 {
+    assert(followed >= processes->at && followed < processes->at + CS_BURST_FOLLOWED_MAX);
     if (followed->runner)
         processes->ended_cpu_us += cs_burst_runner_close(followed->runner) - followed->runner_cpu_us;
     followed->runner = NULL;

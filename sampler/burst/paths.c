@@ -5,6 +5,7 @@
 #include "store/base/clock.h"
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -249,6 +250,7 @@ static int open_snapshots(struct cs_paths *paths, unsigned pages, struct cs_erro
 
 int cs_paths_open(const struct cs_paths_config *config, struct cs_paths **out, struct cs_error *err)
 {
+    assert(config->sampler && config->follow);
     *out = NULL;
     if (!HERE)
         return cs_fail(err, ENOTSUP, "paths exist on x86-64 only; this machine has another instruction set");

@@ -7,6 +7,7 @@
 #include "store/base/clock.h"
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -58,6 +59,7 @@ struct cs_burst_rows {
 
 struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
 {
+    assert(sampler);
     struct cs_burst_rows *rows = calloc(1, sizeof *rows);
     if (rows)
         rows->rows = cs_placed_rows_open(sampler, kinds, N_KINDS);

@@ -12,6 +12,7 @@
 #include "store/base/clock.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -300,6 +301,7 @@ static void *session(void *argument)
 
 int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, struct cs_error *err)
 {
+    assert(config->sampler);
     size_t size;
     *out = NULL;
     if (!cs_burst_image(&size))

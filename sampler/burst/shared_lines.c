@@ -3,6 +3,7 @@
 
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -154,6 +155,7 @@ int cs_burst_shared_lines_add(struct cs_burst_shared_lines *lines, pid_t pid, pi
                               uint32_t instructions, struct cs_burst_access *accesses, unsigned n,
                               cs_burst_runs_beside *beside, cs_burst_conflict_found *found, void *with)
 {
+    assert(beside && found && (accesses || n == 0));
     if (!cs_burst_shared_lines_wanted(lines, pid, tid) || !instructions)
         return 0;
     if (!lines->lines && !(lines->lines = calloc(SETS, sizeof *lines->lines)))

@@ -4,6 +4,8 @@
 #include "sampler/burst/timing_share.h"
 #include "sampler/burst/burst_model.h"
 
+#include <assert.h>
+
 double cs_burst_timing_share_next(const struct cs_burst_timing_share *timing)
 {
     if (timing->n_timed >= CS_MODEL_TIMED_MEMORY && timing->told < CS_MODEL_TIMED_IN_VAIN)
@@ -11,6 +13,7 @@ double cs_burst_timing_share_next(const struct cs_burst_timing_share *timing)
     double plain = CS_MODEL_TIMED_PART * timing->plain_us,
            timed = (1 - CS_MODEL_TIMED_PART) * timing->timed_us;
     double share = plain > 0 && timed > 0 ? plain / (plain + timed) : 0.5;
+    assert(share >= 0 && share <= 1);
     return share < CS_MODEL_TIMED_MIN ? CS_MODEL_TIMED_MIN : share;
 }
 

@@ -3,12 +3,14 @@
 #include "sampler/burst/triggers.h"
 #include "sampler/perf/timer_rings.h"
 
+#include <assert.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
 int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
                            uint64_t period_ns, struct cs_timer_rings **out, struct cs_error *err)
 {
+    assert(period_ns > 0);
     const struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_TID, .wakeup_events = 1};
     return cs_timer_rings_open(target, pid, filter, period_ns, &attr, 2, "bursts", out, err);
 }

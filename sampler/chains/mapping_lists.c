@@ -4,6 +4,8 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
+
 static uint32_t pid_of(uint64_t word)
 {
     return (uint32_t)(word >> CS_CHAIN_PID_SHIFT);
@@ -12,6 +14,7 @@ static uint32_t pid_of(uint64_t word)
 int cs_chain_lists_init(struct cs_chain_lists *l, uint64_t *words, struct cs_chain_mapping *mappings,
                         uint32_t n_mappings)
 {
+    assert(n_mappings > 0 && words && mappings);
     *l = (struct cs_chain_lists){.words = words, .mappings = mappings, .n_cells = n_mappings};
     int rc = cs_extents_init(&l->cells, n_mappings);
     return rc < 0 ? rc : cs_extents_take(&l->cells, 1, 1) < 0 ? -ENOMEM : 0;

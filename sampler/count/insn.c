@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/count/insn.h"
 
+#include <assert.h>
+
 #ifdef __x86_64__
 #define STATUS                                                                                               \
     (ZyanU32)(ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | \
@@ -44,6 +46,7 @@ static bool reads_flags(const struct cs_count_decoded *d)
 
 bool cs_count_flags_are_dead(const struct cs_count_decoded *d, unsigned n)
 {
+    assert(d && n > 0);
     ZydisAccessedFlagsMask written = 0;
     for (unsigned i = 0; i < n && !reads_flags(&d[i]); i++) {
         const ZydisAccessedFlags *f = d[i].insn.cpu_flags;

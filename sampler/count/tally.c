@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/kept_code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ static int merge(struct cs_store *store, const struct cs_mapped_image *image, co
 
 int cs_count_tally_keep(struct cs_count_tally *t, struct cs_store *store, struct cs_error *err)
 {
+    assert(t->images);
     int rc = 0;
     cs_store_batch_begin(store);
     for (unsigned i = 0; rc == 0 && i < t->n_images; i++) {

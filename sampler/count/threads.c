@@ -3,6 +3,7 @@
 #include "store/base/kernel_files.h"
 
 #ifdef __x86_64__
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -26,6 +27,7 @@ struct cs_count_thread *cs_count_thread(const struct cs_counting *c, pid_t tid)
 
 struct cs_count_thread *cs_count_thread_add(struct cs_counting *c, pid_t tid)
 {
+    assert(tid > 0 && !cs_count_thread(c, tid));
     struct cs_count_thread *t = calloc(1, sizeof *t), **at = t ? cs_array_add(&c->threads) : NULL;
     if (!at) {
         free(t);

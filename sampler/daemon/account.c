@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/daemon/account.h"
 
+#include <assert.h>
+
 #define MARGIN 0.85     /* of the budget that is planned: beginning a session again is paid, too */
 #define OVERDRAFT_S 1.0 /* a session that rests begins again: not for less than this */
 #define WORTH_S 3.0     /* of credit for the next one, or what can be saved */
@@ -17,6 +19,7 @@
 
 void cs_cpu_account_init(struct cs_cpu_account *a, double share, unsigned n_cpus, double now_s, double cpu_s)
 {
+    assert(share >= 0 && n_cpus > 0);
     const double rate = MARGIN * share * n_cpus, saved = rate * CS_ACCOUNT_SAVED_S;
     *a = (struct cs_cpu_account){
         .rate = rate, .credit_s = saved < WORTH_S ? saved : WORTH_S, .at_s = now_s, .cpu_s = cpu_s};

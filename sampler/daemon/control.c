@@ -2,6 +2,7 @@
 /* The socket, its lock file, and one request of a line each way. */
 #include "sampler/daemon/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ static int private_directory(const char *path, struct cs_error *err)
 
 int cs_daemon_control_open(struct cs_daemon_control *control, const char *path, struct cs_error *err)
 {
+    assert(path[0]);
     struct sockaddr_un address;
     char lock_path[CS_DAEMON_CONTROL_PATH_MAX + 8];
     *control = (struct cs_daemon_control){.fd = -1, .lock = -1};

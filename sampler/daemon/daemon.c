@@ -5,6 +5,7 @@
 #include "sampler/daemon/state.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -397,6 +398,7 @@ static void give_back_freed_memory(void)
 
 int cs_daemon_run(const struct cs_daemon_start *start, struct cs_error *err)
 {
+    assert(start->given);
     char default_socket[CS_DAEMON_CONTROL_PATH_MAX];
     struct cs_daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon)

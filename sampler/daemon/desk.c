@@ -4,6 +4,7 @@
 
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -132,6 +133,7 @@ static bool next_waiting(struct cs_daemon_desk *desk, struct waiting *next)
 
 void cs_daemon_desk_serve(struct cs_daemon_desk *desk, cs_daemon_answer_fn *answer, void *arg)
 {
+    assert(answer);
     char text[CS_DAEMON_CONTROL_ANSWER_MAX] = "";
     uint64_t count;
     if (read(desk->wake, &count, sizeof count) != sizeof count)

@@ -2,10 +2,13 @@
 /* A pure state machine: lengths and the next times of merge and epoch. */
 #include "sampler/daemon/due.h"
 
+#include <assert.h>
+
 #define SECOND_NS 1000000000ull
 
 void cs_daemon_due_init(struct cs_daemon_due *due, double merge_s, double epoch_s, uint64_t now_ns)
 {
+    assert(merge_s > 0 && epoch_s >= 0);
     *due =
         (struct cs_daemon_due){.merge_ns = (uint64_t)(merge_s * 1e9), .epoch_ns = (uint64_t)(epoch_s * 1e9)};
     cs_daemon_due_merged(due, now_ns, true);

@@ -4,6 +4,7 @@
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static uint64_t hash_of(const char *sentence)
 bool cs_daemon_log_admits(struct cs_daemon_log_memory *memory, const char *sentence, uint64_t now_ns,
                           unsigned *repeated)
 {
+    assert(sentence);
     const uint64_t hash = hash_of(sentence);
     unsigned oldest = 0;
     *repeated = 0;

@@ -3,6 +3,7 @@
 #include "sampler/daemon/state.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -72,6 +73,7 @@ static void open_paths(struct cs_daemon *daemon, const struct cs_sampler_config 
 
 int cs_daemon_session_open(struct cs_daemon *daemon, struct cs_error *err)
 {
+    assert(!daemon->sampler);
     const struct cs_daemon_settings *settings = &daemon->settings;
     split_events(daemon);
     bool fixed = settings->frequency_hz > 0 || settings->period > 0;

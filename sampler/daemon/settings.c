@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/daemon/settings.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -183,6 +184,7 @@ static bool assign(const struct field *field, char *at, const char *value)
 int cs_daemon_settings_set(struct cs_daemon_settings *settings, const char *name, const char *value,
                            struct cs_error *err)
 {
+    assert(name && value);
     for (size_t i = 0; cs_daemon_setting_list[i].name; i++) {
         if (strcmp(cs_daemon_setting_list[i].name, name) != 0)
             continue;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/driver/attribute_maps.h"
 
+#include <assert.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@ static size_t bytes_of(const struct bpf_map *map)
 
 __u32 cs_attribute_maps_size(struct cs_attribute_maps *m, unsigned n_cpus)
 {
+    assert(n_cpus > 0);
     __u32 n = CS_ATTRIBUTE_VALUES_MAX;
     if (!m->kernel)
         return 1;

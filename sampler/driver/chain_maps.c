@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/driver/chain_maps.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -38,6 +39,7 @@ static void unmap(const struct bpf_map *map, void *at)
 
 int cs_chain_maps_size(struct cs_chain_maps *m, unsigned n_cpus, unsigned users, bool filtered, bool old)
 {
+    assert(n_cpus > 0 && users > 0);
     uint32_t ring = COPIES_A_CPU;
     m->n_cpus = users * n_cpus;
     while (ring < n_cpus * COPIES_A_CPU && ring < COPIES_BYTES_MAX)

@@ -7,6 +7,7 @@
 #include "sampler/driver/aggregate_old.skel.h"
 #pragma GCC diagnostic pop
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ struct aggregate_bpf *cs_programs_open(bool old, char *log)
 /* The last line before the verifier's account of its work. */
 void cs_programs_refusal(char *log, char *out, size_t size)
 {
+    assert(size > 0);
     char *end = strstr(log, "\nprocessed ");
     if (end)
         *end = '\0';

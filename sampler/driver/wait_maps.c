@@ -2,6 +2,7 @@
 #include "sampler/driver/wait_maps.h"
 #include "image/procedures/kallsyms.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -39,6 +40,7 @@ static int dont_load(const struct cs_wait_maps *m, unsigned first, unsigned end)
 
 int cs_wait_maps_size(struct cs_wait_maps *m, unsigned n_cpus)
 {
+    assert(n_cpus > 0);
     if (!m->kernel) {
         if (dont_load(m, 0, CS_WAIT_PROGRAMS) < 0)
             return -EINVAL;

@@ -5,6 +5,7 @@
 #include "store/base/foreign.h"
 #include "store/base/hash_seed.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,7 @@ uint64_t cs_interpreted_cut(const struct cs_interpreted *it)
 int cs_interpreted_add(struct cs_interpreted *it, const struct cs_interpreter_place *place,
                        const struct cs_store_image *of)
 {
+    assert(place->kind);
     char path[64];
     const char *mark = strchr(of->id, '-'), *owner = mark ? mark : "";
     unsigned user = NOBODY;

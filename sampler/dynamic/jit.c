@@ -14,6 +14,7 @@
 #include "store/base/clock.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -418,6 +419,7 @@ int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err
 
 struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps)
 {
+    assert(proc && tmp);
     struct cs_jit *jit = calloc(1, sizeof *jit);
     if (jit) {
         jit->dumps = (struct cs_jit_dumps){proc, maps};

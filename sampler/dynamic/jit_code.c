@@ -8,6 +8,7 @@
 #include "store/base/order.h"
 #include "store/kept_code.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -320,6 +321,7 @@ int cs_jit_code_save(struct cs_jit_code *code, uint64_t store_max, struct cs_err
 
 struct cs_jit_code *cs_jit_code_open(const char *store)
 {
+    assert(store);
     struct cs_jit_code *code = calloc(1, sizeof *code);
     if (code && !(code->store = strdup(store))) {
         free(code);

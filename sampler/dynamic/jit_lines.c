@@ -2,6 +2,7 @@
 /* A method has few files, so that each is sought in the image's texts once. */
 #include "sampler/dynamic/jit_lines.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ bool cs_jit_lines_take(struct cs_jit_lines *of, const struct cs_kept_line *rows,
 bool cs_jit_lines_set(struct cs_jit_lines *of, uint64_t offset, const struct cs_jitdump_lines *lines,
                       size_t most, struct cs_bytes *files, size_t files_max)
 {
+    assert(lines && files);
     uint32_t kept[CS_JITDUMP_LINES_FILES];
     struct cs_kept_line *rows = lines->n && lines->n <= most ? malloc(lines->n * sizeof *rows) : NULL;
     if (!rows)

@@ -5,6 +5,7 @@
 
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static void *grown(struct cs_jit_methods *m, struct cs_jit_kept *kept, void *old
 bool cs_jit_methods_add(struct cs_jit_methods *m, struct cs_jit_kept *kept, uint64_t start, uint64_t size,
                         uint64_t since_ns, size_t name)
 {
+    assert(name <= m->text_used);
     if (size == 0 || size >= CS_JIT_METHOD_MAX)
         return true;
     struct cs_jit_method *more = grown(m, kept, m->at, m->n * sizeof *more, &m->capacity, sizeof *more);

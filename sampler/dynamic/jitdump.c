@@ -2,6 +2,7 @@
 /* Only heads and names are read; the code itself, most of the file, is passed over. */
 #include "sampler/dynamic/jitdump.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -124,6 +125,7 @@ static bool hand_on(struct part *part, uint64_t at, const struct record *r, stru
 int cs_jitdump_read(int fd, uint64_t *at, bool (*each)(void *arg, const struct cs_jitdump_record *code),
                     void *arg)
 {
+    assert(fd >= 0 && each);
     struct stat st;
     if (fstat(fd, &st) != 0)
         return -errno;

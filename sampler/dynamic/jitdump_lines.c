@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ static void put_in_order(struct cs_jitdump_lines *lines, uint64_t size, uint32_t
 bool cs_jitdump_lines_read(struct cs_jitdump_lines *lines, const uint8_t *record, size_t n,
                            const char *method, uint64_t size)
 {
+    assert(record || n == 0);
     if (n < HEAD || number(record, 4) != DEBUG_INFO || size >= UINT32_MAX - V8_TOO_HIGH ||
         (is_v8(method) && has_bytecodes_places(method)))
         return false;

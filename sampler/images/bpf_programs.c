@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/images/bpf_programs.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ static void of_program(int fd, void (*each)(void *arg, uint64_t start, uint64_t 
 
 void cs_bpf_programs_each(void (*each)(void *arg, uint64_t start, uint64_t end, const char *name), void *arg)
 {
+    assert(each);
     uint32_t id = 0;
     for (unsigned i = 0; i < PROGRAMS_MAX && bpf_prog_get_next_id(id, &id) == 0; i++) {
         int fd = bpf_prog_get_fd_by_id(id);

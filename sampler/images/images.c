@@ -11,6 +11,7 @@
 #include "store/base/hash_seed.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,6 +392,7 @@ struct cs_mapped_image *cs_images_made(struct cs_images *images, const char *pat
 
 struct cs_images *cs_images_open(const char *proc)
 {
+    assert(proc);
     struct cs_images *images = calloc(1, sizeof *images);
     if (images)
         images->proc = proc;

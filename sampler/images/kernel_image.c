@@ -14,6 +14,7 @@
 #include "store/base/kernel_files.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -334,6 +335,7 @@ static void look_for_addresses(struct cs_kernel *k)
 
 struct cs_kernel *cs_kernel_open(struct cs_images *images, const char *proc, const char *sys)
 {
+    assert(images && proc && sys);
     struct cs_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return NULL;

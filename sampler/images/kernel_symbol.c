@@ -7,6 +7,7 @@
 #include "sampler/images/kernel_symbol.skel.h"
 #pragma GCC diagnostic pop
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct cs_kernel_symbols {
 bool cs_kernel_symbol_parse(const char *answer, uint64_t addr, uint64_t *start, uint64_t *end, char *name,
                             size_t name_bytes)
 {
+    assert(name_bytes > 0);
     const char *plus = NULL;
     for (const char *at = answer; (at = strstr(at, "+0x")) != NULL; at++)
         plus = at; /* the last one: names of symbols may hold anything */

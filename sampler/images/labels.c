@@ -5,6 +5,7 @@
 #include "store/base/hash_seed.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ const char *cs_labels_text(const struct cs_labels *labels, uint32_t number)
 
 void cs_labels_cgroup_of(const char *proc, pid_t pid, char *out, size_t size)
 {
+    assert(size > 0);
     char path[256], line[4200];
     out[0] = '\0';
     snprintf(path, sizeof path, "%s/%d/cgroup", proc, (int)pid);

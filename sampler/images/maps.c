@@ -7,6 +7,7 @@
 #include "sampler/images/proc_maps.h"
 #include "sampler/images/threads.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -543,6 +544,7 @@ int cs_maps_scan_all(struct cs_maps *maps, uint64_t since_ns)
 
 struct cs_maps *cs_maps_open(struct cs_images *images, const char *proc, enum cs_label label)
 {
+    assert(images && proc);
     struct cs_maps *maps = calloc(1, sizeof *maps);
     struct cs_labels *labels = cs_labels_open();
     struct cs_threads *threads = label == CS_LABEL_THREAD ? cs_threads_open(proc) : NULL;

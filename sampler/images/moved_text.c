@@ -2,6 +2,7 @@
 #include "sampler/images/moved_text.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ static bool is_code(const struct cs_image_segments *layout, uint64_t pgoff)
 bool cs_text_was_moved(const struct cs_images *images, const struct cs_mapped_image *image,
                        const struct cs_mapped_file *beside, uint64_t start, uint64_t end, uint64_t pgoff)
 {
+    assert(start < end);
     unsigned alike = 0, told = 0;
     if (image->image.kind != CS_IMAGE_ELF || !image->placeable || !image->layout.is_elf ||
         !is_code(&image->layout, pgoff))

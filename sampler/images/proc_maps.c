@@ -4,6 +4,7 @@
 #include "store/base/foreign.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@ static FILE *open_of(const char *proc, pid_t pid, const char *name)
 
 int cs_proc_command(const char *proc, pid_t pid, char *name, size_t size)
 {
+    assert(size > 0);
     FILE *f = open_of(proc, pid, "comm");
     if (!f)
         return -errno;

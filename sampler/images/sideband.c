@@ -7,6 +7,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,7 @@ static int remember(struct cs_sideband *s, int fd, unsigned cpu_index)
 int cs_sideband_follow(struct cs_sideband *s, pid_t pid, unsigned cpu_index, unsigned ring_pages,
                        struct cs_error *err)
 {
+    assert(ring_pages > 0 && (ring_pages & (ring_pages - 1)) == 0);
     struct cs_event records = {.name = "sideband",
                                .attr = {.type = PERF_TYPE_SOFTWARE,
                                         .config = PERF_COUNT_SW_DUMMY,

@@ -3,6 +3,7 @@
 #include "sampler/images/threads.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,7 @@ uint64_t cs_threads_renamed(struct cs_threads *threads, pid_t tid, uint64_t from
 
 void cs_threads_text(struct cs_threads *threads, pid_t tid, uint64_t time_ns, char *text, size_t size)
 {
+    assert(size > 0);
     const struct thread *t = known(threads, tid);
     const char *name = t ? t->name : "thread";
     for (unsigned i = t ? t->n_earlier : 0; i-- > 0 && t->earlier[i].until_ns > time_ns;)

@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ int cs_cpus_open(struct cs_cpus *cpus)
 
 void cs_cpus_close(struct cs_cpus *cpus)
 {
+    assert(cpus->n_online <= cpus->n);
     free(cpus->cpu);
     *cpus = (struct cs_cpus){0};
 }

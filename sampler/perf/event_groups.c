@@ -2,6 +2,7 @@
 #include "sampler/perf/event_groups.h"
 #include "sampler/perf/events.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,7 @@ static bool add(struct together *t, const char *name, unsigned copies)
 int cs_event_group(const char *question, unsigned copies, const char *suffix, char *to, size_t size,
                    struct cs_error *err)
 {
+    assert(copies > 0 && size > 0);
     struct together t = {.n = 0};
     size_t used = 0, g = 0;
     copies = copies > 2 ? 2 : copies;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/perf/event_names.h"
 
+#include <assert.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -178,6 +179,7 @@ static int each_mask(const char *unit, int event, const pfm_event_info_t *info,
 
 int cs_event_names_each(int (*visit)(void *arg, const char *name, const char *meaning), void *arg)
 {
+    assert(visit);
     int rc = pfm_initialize() == PFM_SUCCESS ? each_generic(visit, arg) : -1;
     for (pfm_pmu_t unit = PFM_PMU_NONE; rc >= 0 && unit < PFM_PMU_MAX; unit++) {
         pfm_pmu_info_t about = {.size = sizeof about};

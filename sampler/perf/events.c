@@ -5,6 +5,7 @@
 #include "store/base/kernel_files.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -68,6 +69,7 @@ static struct cs_did_you_mean event_meant(const char *name)
 
 int cs_event_parse(const char *name, struct cs_event *out, struct cs_error *err)
 {
+    assert(name && out);
     memset(out, 0, sizeof *out);
     if (strlen(name) >= sizeof out->name)
         return cs_fail(err, EINVAL, "event name %.40s... is longer than %zu characters", name,

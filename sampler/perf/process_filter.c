@@ -12,6 +12,7 @@
 #include "sampler/perf/process_filter.skel.h"
 #pragma GCC diagnostic pop
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
@@ -124,6 +125,7 @@ static bool look(struct cs_process_filter *f, pid_t pid, int *n)
 
 int cs_process_filter_choose(struct cs_process_filter *f, pid_t pid)
 {
+    assert(pid > 0);
     int n;
     while (look(f, pid, &n))
         ;

@@ -2,6 +2,7 @@
 /* A perf mmap ring, read side: acquire the head, read, release the tail. */
 #include "sampler/perf/ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ void cs_ring_release(struct cs_ring *ring)
 
 int cs_ring_open(struct cs_ring *ring, int fd, unsigned pages)
 {
+    assert(pages > 0 && (pages & (pages - 1)) == 0);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     memset(ring, 0, sizeof *ring);
     ring->mapped = (pages + 1) * page;

@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static _Noreturn void child(int go, int failed, char *const *argv, char *const *
 int cs_waiting_command_open(struct cs_waiting_command *c, char *const *argv, char *const *environment,
                             struct cs_error *err)
 {
+    assert(argv[0]);
     int go[2], failed[2];
     *c = (struct cs_waiting_command){.pid = -1, .go = -1, .failed = -1, .pidfd = -1, .status = -1};
     if (pipe2(go, O_CLOEXEC) != 0)

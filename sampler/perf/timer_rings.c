@@ -4,6 +4,7 @@
 #include "sampler/perf/target.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct c
                         uint64_t period_ns, const struct perf_event_attr *attr, unsigned pages,
                         const char *what, struct cs_timer_rings **out, struct cs_error *err)
 {
+    assert(period_ns > 0 && pages > 0 && (pages & (pages - 1)) == 0);
     pid_t *threads = NULL;
     int n = 1, rc = 0;
     *out = NULL;

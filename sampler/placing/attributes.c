@@ -4,6 +4,7 @@
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct cs_session_attributes {
 struct cs_session_attributes *cs_session_attributes_open(const struct cs_attribute_kernel *kernel,
                                                          struct cs_maps *maps, const char *name)
 {
+    assert(maps && name);
     struct cs_session_attributes *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;

@@ -7,6 +7,7 @@
 #include "store/base/array.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -339,6 +340,7 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
                                                  struct cs_image_tables *tables,
                                                  struct cs_generations *generations)
 {
+    assert(kernel && places && tables);
     struct cs_session_chains *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define PLACED 4096 /* places remembered within a drain, power of two */
@@ -190,6 +191,7 @@ int cs_session_contexts_merge(struct cs_session_contexts *c, struct cs_store *st
 
 struct cs_session_contexts *cs_session_contexts_open(const struct cs_event *events, unsigned n_events)
 {
+    assert(events && n_events > 0 && n_events <= CS_SAMPLER_EVENTS_MAX);
     struct cs_session_contexts *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sampler/placing/held_rows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ uint64_t cs_held_rows_oldest(const struct cs_held_rows *held)
 
 void cs_held_rows_fini(struct cs_held_rows *held)
 {
+    assert(!held->first == !held->bytes);
     while (held->first)
         take_first(held);
 }

@@ -6,6 +6,7 @@
 #include "store/base/clock.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ struct cs_image_tables *cs_image_tables_open(struct cs_images *images)
 
 void cs_image_tables_limit(struct cs_image_tables *t, double cpu_max)
 {
+    assert(cpu_max >= 0);
     (void)cs_image_tables_may_begin(t); /* what was saved at the old rate */
     t->cpu_max = cpu_max;
 }

@@ -4,6 +4,7 @@
 #include "store/base/clock.h"
 #include "store/coarsen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct cs_intervals {
 
 int cs_intervals_open(uint64_t length_ms, uint64_t limit_bytes, struct cs_intervals **out)
 {
+    assert(length_ms > 0);
     struct cs_intervals *intervals = calloc(1, sizeof *intervals);
     *out = intervals;
     if (!intervals)

@@ -2,6 +2,7 @@
 /* Counts in memory, in open-addressed slots by (image, event, label). */
 #include "sampler/placing/profiles.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,7 @@ int cs_session_profiles_merge(struct cs_session_profiles *p, struct cs_store *st
 
 struct cs_session_profiles *cs_session_profiles_open(const struct cs_event *events, unsigned n_events)
 {
+    assert(events && n_events > 0);
     struct cs_session_profiles *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;

@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 
@@ -50,6 +51,7 @@ struct cs_stack_copies {
 struct cs_stack_copies *cs_stack_copies_open(struct cs_session_places *places, struct cs_image_tables *tables,
                                              size_t bytes_max)
 {
+    assert(places && tables);
     struct cs_stack_copies *c = calloc(1, sizeof *c);
     if (c)
         *c = (struct cs_stack_copies){.places = places, .tables = tables, .bytes_max = bytes_max};

@@ -5,6 +5,7 @@
 #include "store/base/foreign.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static void fill(struct cs_wait_copied *copied, const struct standers *s, const 
 void cs_wait_standing_each(const struct cs_wait_kernel *k, uint64_t began_ns, uint64_t now_ns,
                            void (*each)(void *arg, const struct cs_wait_standing *standing), void *arg)
 {
+    assert(began_ns <= now_ns && each);
     struct standers s = {0};
     struct cs_wait_copied *copied = k->standing ? calloc(1, sizeof *copied) : NULL;
     struct known *known = copied ? find_known(k) : NULL;

@@ -7,6 +7,7 @@
 #include "store/contexts.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct cs_session_wait_label {
@@ -70,6 +71,7 @@ static uint64_t draw(struct cs_session_wait_tables *t)
 
 uint64_t cs_session_wait_tables_rounded(struct cs_session_wait_tables *t, double value)
 {
+    assert(value >= 0);
     uint64_t whole = (uint64_t)value;
     return whole + ((double)(draw(t) >> 11) / 0x1p53 < value - (double)whole);
 }

@@ -5,6 +5,7 @@
 #include "store/contexts.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct labels {
@@ -21,6 +22,7 @@ struct cs_session_wait_times {
 
 struct cs_session_wait_times *cs_session_wait_times_open(size_t waits_max, size_t threads_max)
 {
+    assert(waits_max > 0 && threads_max > 0);
     struct cs_session_wait_times *t = calloc(1, sizeof *t);
     if (t) {
         t->waits_max = waits_max;

@@ -14,6 +14,7 @@
 #include "store/base/text.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -113,6 +114,7 @@ void cs_session_waits_close(struct cs_session_waits *w)
 
 void cs_session_waits_limit(struct cs_session_waits *w, double cpu_max)
 {
+    assert(cpu_max >= 0);
     w->rate.cpu_max = cpu_max;
 }
 

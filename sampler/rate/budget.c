@@ -70,5 +70,6 @@ double cs_rate_budget_update(struct cs_rate_budget *b, const struct cs_rate_budg
     double rate = solve(b);
     if (rate > b->rate_hz * (1 + STEP) || rate < b->rate_hz * (1 - STEP))
         b->rate_hz = rate;
+    assert(b->rate_hz <= b->most_hz);
     return b->rate_hz;
 }

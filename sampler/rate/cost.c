@@ -2,6 +2,7 @@
 /* Welford's moments with forgetting. */
 #include "sampler/rate/cost.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define KEEP (31.0 / 32)
@@ -10,6 +11,7 @@
 
 void cs_rate_cost_add(struct cs_rate_cost *cost, double seconds)
 {
+    assert(isfinite(seconds));
     double most = 4 * cost->mean;
     if (cost->weight >= FEW && most > 0 && seconds > most)
         seconds = most;

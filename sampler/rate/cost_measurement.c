@@ -5,6 +5,7 @@
 #include "sampler/rate/cost_measurement.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ static double gaps(void)
 
 void cs_rate_cost_measure(struct cs_rate_cost *cost, const struct cs_event *event, unsigned rounds)
 {
+    assert(event);
     struct cs_event own = *event;
     struct cs_error err;
     bool clock = cs_event_is_clock(event);

@@ -3,6 +3,7 @@
 #include "sampler/session/by_timers.h"
 #include "sampler/timers/timers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 bool cs_session_by_timers(const struct cs_sampler_config *config, char *why, size_t size)
 {
+    assert(size > 0);
     if (config->driver == CS_SAMPLER_DRIVER_TIMERS || config->driver == CS_SAMPLER_DRIVER_STOPS) {
         snprintf(why, size, "as asked");
         return true;

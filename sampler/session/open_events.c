@@ -7,6 +7,7 @@
 #include "sampler/session/remarks.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -154,6 +155,7 @@ void cs_session_events_close_on(struct cs_session_events *events, unsigned cpu_i
 
 int cs_session_events_enable(const struct cs_session_events *events, size_t from, size_t to, bool on)
 {
+    assert(from <= to && to <= events->n_open);
     int rc = 0;
     for (size_t i = from; i < to; i++)
         if (ioctl(events->open[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) != 0 && !rc)
@@ -163,6 +165,7 @@ int cs_session_events_enable(const struct cs_session_events *events, size_t from
 
 void cs_session_events_period(const struct cs_session_events *events, unsigned event, uint64_t period)
 {
+    assert(event < events->n_asked && period > 0);
     for (size_t i = 0; i < events->n_open; i++)
         if (events->open[i].event == event)
             (void)ioctl(events->open[i].fd, PERF_EVENT_IOC_PERIOD, &period);

@@ -4,6 +4,7 @@
 #include "sampler/rate/cost_measurement.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -105,6 +106,7 @@ static void open_window(struct cs_session_rate *r, const struct cs_session_event
 
 void cs_session_rate_amortise(struct cs_session_rate *r, double cpu_seconds)
 {
+    assert(cpu_seconds >= 0);
     r->amortised_seconds += cpu_seconds;
     r->window.collector_seconds += cpu_seconds;
 }

@@ -7,6 +7,7 @@
 #include "sampler/perf/target.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static bool is_known(const struct cs_session_events *s, const pid_t *threads, in
 void cs_session_events_reopen(struct cs_session_events *s, const struct cs_sampler_config *config,
                               const struct cs_maps *maps, pid_t root)
 {
+    assert(root > 0);
     pid_t *threads = NULL;
     size_t before = s->n_open;
     int n = config->target == CS_TARGET_ALL ? 0 : all_threads(maps, root, &threads);

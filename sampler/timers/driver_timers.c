@@ -8,6 +8,7 @@
 #include "store/base/clock.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -171,6 +172,7 @@ int cs_timers_follow(struct cs_driver_state *s, const pid_t *pids, size_t n, dou
 
 void cs_timers_connect(struct cs_driver_state *s, struct cs_maps *maps, uint64_t period_ns)
 {
+    assert(maps && period_ns > 0);
     s->maps = maps;
     s->segment->with_frames = s->chains;
     s->segment->period_ns = period_ns < 1000 ? 1000 : period_ns;

@@ -6,6 +6,7 @@
 #include "store/base/clock.h"
 #include "store/base/foreign.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ void process_tables_read(struct process_tables *tables, struct process_tables_ti
                          int memory, bool unwind, void (*tell)(void *arg, const struct cs_mapped_file *file),
                          void *arg)
 {
+    assert(pid > 0 && tell);
     struct reading r = {.tables = tables,
                         .time = time,
                         .pid = pid,

@@ -4,6 +4,7 @@
 
 #ifdef __riscv
 #include <asm/ptrace.h>
+#include <assert.h>
 #endif
 #include <elf.h>
 #include <sys/ptrace.h>
@@ -82,6 +83,7 @@ static const struct cs_unwind_header *table_at(void *arg, uint64_t pc, uint64_t 
 size_t stopped_thread_chain(const struct stopped_thread *stopped, const struct process_tables *tables,
                             uint64_t *pcs, size_t room, enum cs_unwind_end *end)
 {
+    assert(room > 0);
     struct space ours = {stopped, tables};
     const struct cs_unwind_space space = {read_copy, table_at, &ours, MACHINE};
     struct cs_unwind_frame frame = stopped->frame;

@@ -11,6 +11,7 @@
 #include "store/base/kernel_files.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -360,6 +361,7 @@ static _Noreturn void run(struct stopper *s, const pid_t *pids, size_t n, const 
 pid_t cs_stopper_start(struct cs_timer_segment *segment, const pid_t *pids, size_t n, double budget,
                        struct cs_error *err)
 {
+    assert(n > 0 && budget >= 0);
     struct stopper *s = calloc(1, sizeof *s);
     sigset_t signals, before;
     int ready[2], rc = -EIO;

@@ -7,6 +7,7 @@
 #include "store/base/text.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -34,6 +35,7 @@ struct cs_wait_objects {
 
 struct cs_wait_objects *cs_wait_objects_open(const char *proc)
 {
+    assert(proc);
     struct cs_wait_objects *o = calloc(1, sizeof *o);
     if (o)
         snprintf(o->proc, sizeof o->proc, "%s", proc);

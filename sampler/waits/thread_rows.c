@@ -5,6 +5,7 @@
 
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static void give_row(struct cs_wait_kernel *kernel, uint32_t number)
 
 struct cs_wait_rows *cs_wait_rows_open(struct cs_wait_kernel *kernel)
 {
+    assert(kernel);
     struct cs_wait_rows *r = calloc(1, sizeof *r);
     if (!r || !(r->told = calloc(CS_WAIT_THREADS, sizeof *r->told))) {
         free(r);
