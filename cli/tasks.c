@@ -2,6 +2,7 @@
 /* One table, so that the examples can be read and run together: tests/integration/command_line.sh checks that each parses. */
 #include "cli/tasks.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -112,6 +113,7 @@ static const struct {
 
 const char *task_of(const char *subcommand)
 {
+    assert(subcommand);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (strcmp(entries[i].subcommand, subcommand) == 0)
             return entries[i].task;

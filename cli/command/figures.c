@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/command/figures.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 const char *figures(double number, int digits, char text[48])
 {
+    assert(digits > 0);
     double size = fabs(number);
     if (!isfinite(number) || size >= 1e30) {
         snprintf(text, 48, isfinite(number) ? "%.0e" : "%f", number);

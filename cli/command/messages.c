@@ -4,6 +4,7 @@
 #include "cli/command/parsed.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ static atomic_bool line_stands;
 
 void messages_name(const char *subcommand)
 {
+    assert(subcommand);
     current = subcommand;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/command/parsed.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ const char *store_location(const struct parsed *args)
 
 double option_number(const struct parsed *args, const char *name, double fallback, double least, double most)
 {
+    assert(least <= most);
     const char *text = option(args, name);
     if (!text)
         return fallback;
@@ -97,6 +99,7 @@ const char *option_joined(const struct parsed *args, const char *name, char *to,
 unsigned option_choice(const struct parsed *args, const char *name, const char *const *choices,
                        unsigned fallback)
 {
+    assert(choices && choices[0]);
     const char *text = option(args, name);
     char all[256];
     size_t used = 0;

@@ -10,6 +10,7 @@
 #include "store/base/when.h"
 #include "store/times.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -226,6 +227,7 @@ static int add_name(struct recording_names *names, const char *epoch)
 int recording_names_open(struct recording_names *names, struct cs_store *store,
                          const struct recordings *which, struct cs_error *err)
 {
+    assert(store && names);
     const struct cs_store_epoch *epochs;
     size_t n;
     *names = (struct recording_names){0};

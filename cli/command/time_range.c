@@ -4,6 +4,7 @@
 #include "store/base/clock.h"
 #include "store/base/when.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ const char *recording_asked(const struct parsed *args)
 
 const char *time_range_asked(const struct parsed *args, const char *name, char text[TIME_RANGE_MAX])
 {
+    assert(name && text);
     const char *given = option(args, name), *dots = given ? strstr(given, "..") : NULL;
     char from[64] = "";
     if (!given)

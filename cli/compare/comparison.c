@@ -266,6 +266,7 @@ CS_ORDER(by_change, struct change, cs_order(b->significant, a->significant),
 
 int runs_compare(const struct runs *runs, struct comparison *c)
 {
+    assert(!c->change);
     sum_sides(runs, c);
     c->time = !c->shares && c->side[0].period > 0 && c->side[1].period > 0;
     if (c->least < 0)

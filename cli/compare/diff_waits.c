@@ -6,6 +6,7 @@
 #include "cli/command/recordings.h"
 #include "cli/output/output.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static int report(const struct parsed *args, const struct diff_side side[2], con
 
 int diff_waits(const struct parsed *args, const struct diff_side side[2])
 {
+    assert(side[0].store && side[1].store);
     static const char *const by_names[] = {"place", "kind", NULL};
     struct cs_wait_changes c = {.shares = option_given(args, "shares") || option_given(args, "before"),
                                 .by_kind = option_choice(args, "by", by_names, 0) == 1,

@@ -7,6 +7,7 @@
 #include "store/base/text.h"
 #include "store/table/wait_schemas.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ uint32_t chains_function(const struct chains *c, const char *name)
 const char *chains_frame(const struct chains *c, const struct cs_contexts *tree, uint32_t node, bool brief,
                          char *text, size_t room)
 {
+    assert(room > 0);
     const struct cs_context *at = cs_contexts_at(tree, node);
     const struct cs_call_function *f = &c->calls.functions[at->offset];
     snprintf(text, room, "%s%s", brief ? f->brief : f->name,

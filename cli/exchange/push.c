@@ -11,6 +11,7 @@
 #include "exchange/fleet/receiver_sent.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -223,6 +224,7 @@ static int report(const struct sending *s)
 
 int export_to_receiver(const struct parsed *args, const char *name)
 {
+    assert(export_is_receiver(name));
     const char *compression = getenv("OTEL_EXPORTER_OTLP_COMPRESSION"), *format = option(args, "format");
     size_t i = 0;
     while (strcmp(receivers[i].kind->name, name) != 0)

@@ -2,6 +2,7 @@
 #include "cli/exchange/retry.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <time.h>
 
 #define RETRY_S 60
@@ -15,6 +16,7 @@ struct retry retry_begin(const struct parsed *args)
 
 bool retry_again(struct retry *r, long after_s)
 {
+    assert(r->deadline_s > 0);
     const double pause_s = after_s > 0       ? (double)after_s
                            : r->failures < 5 ? (double)(1u << r->failures)
                                              : PAUSE_MOST_S;

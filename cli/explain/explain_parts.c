@@ -3,6 +3,7 @@
 #include "cli/output/hint.h"
 #include "cli/output/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 void explain_number(struct explanation *e, const char *what, double value, double low, double high,
                     const char *unit)
 {
+    assert(e->n_evidence <= EXPLAIN_EVIDENCE_MAX && what && unit);
     if (e->n_evidence < EXPLAIN_EVIDENCE_MAX)
         e->evidence[e->n_evidence++] =
             (struct explain_evidence){.what = what, .value = value, .low = low, .high = high, .unit = unit};

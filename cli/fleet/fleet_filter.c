@@ -5,6 +5,7 @@
 #include "store/base/clock.h"
 #include "store/base/when.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ static int term(const char *key, const char *value, char **sql, struct cs_error 
 
 int fleet_condition(const char *filter, char **sql, struct cs_error *err)
 {
+    assert(sql);
     char *copy = strdup(filter ? filter : ""), *rest = copy, *word;
     *sql = strdup("1");
     int rc = copy && *sql ? 0 : out_of_memory(err);

@@ -4,6 +4,7 @@
 #include "cli/fleet/watch_changes.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,7 @@ static bool hosts_are_brief(const struct watch_series *s)
 
 int watch_series_init(struct watch_series *s, struct watch_cell *cells, size_t n)
 {
+    assert(cells || n == 0);
     *s = (struct watch_series){.cell = calloc(n + 1, sizeof *s->cell),
                                .n = n,
                                .function = calloc(n + 1, sizeof *s->function),

@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,6 +197,7 @@ static bool together(const json_t *a, const json_t *b)
 int watch_load_server(struct watch *watch, struct cs_fleet_server *server, const char *where,
                       uint64_t every_s, struct cs_error *err)
 {
+    assert(every_s > 0);
     char *sql = NULL;
     json_t *answer = NULL;
     int rc =

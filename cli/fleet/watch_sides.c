@@ -4,6 +4,7 @@
  * show how far shares wander. */
 #include "cli/fleet/watch_sides.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -181,6 +182,7 @@ static double explained(const double *k, const double *n, unsigned split)
 
 bool watch_sides_step_is_here(const struct watch_sides *sides, const struct run_row *row)
 {
+    assert(row >= sides->runs.row && row < sides->runs.row + sides->runs.n_rows);
     const struct watch_series *s = sides->series;
     const struct watch_change *c = sides->change;
     const struct watch_switch *switches = sides->switches;
@@ -230,6 +232,7 @@ static void free_rows(struct watch_sides *sides)
 int watch_sides_take(struct watch_sides *sides, const struct watch_change *c,
                      const struct watch_switch *switches)
 {
+    assert(c->from <= c->to);
     const struct watch_series *s = sides->series;
     sides->change = c;
     sides->switches = switches;

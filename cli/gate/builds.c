@@ -9,6 +9,7 @@
 #include "store/base/text.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -255,6 +256,7 @@ static int look_into(struct gate_build *build, const struct gate_builds *b, stru
 int gate_builds_open(struct gate_builds *b, const char *path, const char *image, const char *const wanted[2],
                      struct cs_error *err)
 {
+    assert(image && wanted);
     struct cs_store *store;
     const struct cs_store_epoch *epochs;
     size_t n;

@@ -9,6 +9,7 @@
  * compared as one. */
 #include "cli/gate/cause_compare.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -232,6 +233,7 @@ static bool name_cause(struct gate_guilty *g, const struct found *f, double grow
 
 void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side[2])
 {
+    assert(!*g->cause);
     const double n = bursts(side[1].answer), growth = side[1].seconds - side[0].seconds,
                  margin = side[1].strict ? SAMPLES_SD * sqrt(1 / fmax(samples(side[0].answer), 1) +
                                                              1 / fmax(samples(side[1].answer), 1))

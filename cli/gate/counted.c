@@ -6,6 +6,7 @@
 #include "store/base/order.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -195,6 +196,7 @@ void gate_counted_close(struct gate_counted *c)
 
 int gate_counted_judge(struct gate *gate, const struct gate_counted *c, struct gate_check *work)
 {
+    assert(c->known);
     struct gate_estimate *e = &work->estimate;
     double mean[2] = {0, 0}, squares = 0;
     *e = (struct gate_estimate){.machine = (double)NAN, .in_turn = true};

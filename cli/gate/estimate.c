@@ -20,6 +20,7 @@
 
 double gate_student(double chance, double freedom)
 {
+    assert(chance > 0 && chance < 1);
     double low = 0, high = 1e6;
     for (int i = 0; i < 200 && high - low > 1e-9 * high; i++) {
         double middle = (low + high) / 2;
@@ -30,6 +31,7 @@ double gate_student(double chance, double freedom)
 
 double gate_mean(const struct gate_run *run, size_t n, unsigned side)
 {
+    assert(side < 2);
     double sum = 0, of = 0;
     for (size_t i = 0; i < n; i++)
         if (run[i].side == side && !isnan(run[i].value)) {

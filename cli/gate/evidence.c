@@ -4,6 +4,7 @@
 #include "cli/gate/builds.h"
 #include "cli/gate/timed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static const char *const counters[GATE_COUNTS] = {
 /* Short waits of single places are sampled. Of a few short ones that is all noise, so what isn't idle is all less the idle ones. */
 double gate_waited_in(const struct gate_evidence *e, size_t run)
 {
+    assert(run < e->functions.n_runs);
     double left = e->off_cpu_ns[run];
     for (size_t i = 0; i < e->waits.n; i++)
         if (e->waits.at[i].idle && strcmp(e->waits.at[i].kind, "run-queue") != 0)
@@ -108,6 +110,7 @@ static void sampled_cpu(struct gate_evidence *e)
 int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
                   enum profile_by by, struct cs_error *err)
 {
+    assert(side < 2);
     const struct gate_build *build = gate->builds ? gate->builds->side[side] : NULL;
     runs->only = build ? build->used : NULL;
     runs->n_only = build ? build->n_used : 0;

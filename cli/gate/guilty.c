@@ -3,6 +3,7 @@
 
 #include "image/code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ char *gate_readable(const char *name)
 
 int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one)
 {
+    assert(gate->n_guilty <= GATE_GUILTY_MAX && gate->n_guilty <= gate->n_guilty_all);
     size_t at = gate->n_guilty;
     gate->n_guilty_all++;
     while (at && gate->guilty[at - 1].share < one->share)

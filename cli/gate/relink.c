@@ -6,6 +6,7 @@
 #include "image/code.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -160,6 +161,7 @@ static int time_all(struct gate *gate, const struct gate_turns *turns, char **re
 
 int gate_relink(struct gate *gate, const struct gate_turns *turns, char **relink, struct cs_error *err)
 {
+    assert(relink && relink[0]);
     struct cs_error second = {0};
     if (!strchr(turns->head[0], '/'))
         return cs_fail(err, EINVAL, "--relink needs the head's command as a path, as ./%.100s",

@@ -4,6 +4,7 @@
 #include "store/base/array.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ int results_add(struct result_times *r, const char *name, double seconds, const 
     if (cs_array_room(r->at, r->n, r->capacity) < 0)
         return cs_fail(err, ENOMEM, "out of memory for the runs of %s", path);
     r->at[r->n++] = (struct result_time){name, seconds};
+    assert(r->n <= RESULTS_RUNS_MAX);
     return 0;
 }
 

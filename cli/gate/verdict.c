@@ -4,6 +4,7 @@
 #include "cli/gate/gate.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ static void say_what_would_tell(const struct gate_limits *limits, struct gate_ch
 
 void gate_judge(const struct gate_limits *limits, struct gate_check *c, double seconds_a_pair)
 {
+    assert(limits->ignore_below >= 0 && limits->must_see >= 0);
     const struct gate_estimate *e = &c->estimate;
     const double least = limits->ignore_below / 100, see = limits->must_see / 100;
     char change[32], range[2][32];

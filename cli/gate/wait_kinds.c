@@ -3,6 +3,7 @@
 
 #include "cli/gate/gate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static bool is_of_program(const char *what)
 int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
                         const struct cs_wait_groups *run)
 {
+    assert(r < n_runs && kinds->n <= GATE_WAIT_KINDS_MAX);
     for (size_t i = 0; i < run->n_totals; i++) {
         const struct cs_wait_total *total = &run->totals[i];
         size_t k = 0;

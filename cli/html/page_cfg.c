@@ -7,6 +7,7 @@
 #include "cli/procedure/graph.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -153,6 +154,7 @@ static void choose_blocks(struct drawn *d)
 
 json_t *page_cfg(const struct analysed_image *image, const struct profile_row *row)
 {
+    assert(image->code);
     struct drawn d = {.ev = image};
     struct cs_error ignored = {0};
     json_t *picture = NULL;

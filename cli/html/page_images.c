@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/html/page_images.h"
 
+#include <assert.h>
+
 static void close_one(struct page_image *one)
 {
     analysed_image_close(&one->analysed);
@@ -14,6 +16,7 @@ static void close_one(struct page_image *one)
 struct page_image *page_images_open(struct page_images *images, const struct parsed *args, struct profile *p,
                                     const struct profile_image *image, const struct cs_edge_flow *flow)
 {
+    assert(images->n <= PAGE_IMAGES_MAX);
     struct cs_error ignored = {0};
     for (unsigned i = 0; i < images->n; i++)
         if (images->at[i].image == image)

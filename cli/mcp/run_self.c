@@ -9,6 +9,7 @@
 #include "cli/output/memory.h"
 #include "store/base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -77,6 +78,7 @@ static int follow(pid_t child, struct reading *out, struct reading *said, double
 int mcp_run_self(const struct mcp *mcp, char *const *argv, bool record, double seconds, struct mcp_run *run,
                  struct cs_error *err)
 {
+    assert(argv[0] && seconds > 0);
     int outs[2] = {-1, -1}, saids[2] = {-1, -1};
     char to[64], cache[sizeof mcp->folder + 16];
     const char *full[128] = {"cyclescope"};

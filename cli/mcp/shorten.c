@@ -3,6 +3,7 @@
 #include "cli/mcp/mcp.h"
 #include "cli/output/memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static void tell(const json_t *report, const json_t *counts, char *text, size_t 
 
 char *mcp_shorten(json_t *report, size_t rows, char *left_out, size_t size)
 {
+    assert(size > 0);
     json_t *counts = need(json_object());
     char *text = NULL;
     for (;; rows /= 2) {

@@ -2,6 +2,7 @@
 #include "cli/mcp/tools.h"
 #include "cli/output/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define TEXT(name_, description_)                                                                            \
@@ -127,6 +128,7 @@ bool mcp_is_record(const struct tool *tool)
 
 const struct tool *mcp_tool(const char *name)
 {
+    assert(name);
     for (size_t t = 0; t < sizeof tools / sizeof *tools; t++)
         if (strcmp(tools[t].name, name) == 0)
             return &tools[t];

@@ -5,6 +5,7 @@
 #include "sampler/perf/event_groups.h"
 #include "sampler/perf/events.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static int all_of_the_core(struct cs_observe_options *options, struct cs_error *
 
 int observe_events(const char *list, struct cs_observe_options *options, char *buffer)
 {
+    assert(list && buffer);
     struct cs_error err;
     const char *why = "";
     bool any = false;

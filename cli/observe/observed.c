@@ -6,6 +6,7 @@
 #include "observer/sample/mixed.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -212,6 +213,7 @@ static void note_unusable(struct output *out, const struct observed *o, const st
 
 void observed_tags(struct output *out, const struct observed *o, unsigned tag, uint64_t top)
 {
+    assert(tag < o->sink->n_tags);
     /* Kept until the output is closed: columns are not copied. */
     static struct column columns[CS_TAGS_MAX][9 + 2 * CS_SERIES_MAX];
     static char heads[CS_SERIES_MAX][96], keys[CS_SERIES_MAX][2][96 + 64], tables[CS_TAGS_MAX][96];

@@ -8,6 +8,7 @@
 #include "observer/log/aliases.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +276,7 @@ struct cs_did_you_mean observed_value_meant(const struct observed *o, unsigned t
 
 bool observed_named(const struct observed *o, unsigned tag, const char *text, uint64_t *value)
 {
+    assert(tag < CS_TAGS_MAX && text);
     const struct cs_tags *tags = o->sink->tags[tag];
     const size_t length = strlen(text);
     unsigned begin = 0,

@@ -3,6 +3,7 @@
 #include "cli/observe/series.h"
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ void overlay_fini(struct overlay *o)
 
 struct overlay_series *overlay_add(struct overlay *o, const char *name)
 {
+    assert(o->n_bins > 0 && o->n_series <= OVERLAY_MAX);
     struct overlay_series *s = o->n_series < OVERLAY_MAX ? &o->series[o->n_series] : NULL;
     if (!s || !(s->bins = calloc(o->n_bins, sizeof *s->bins)))
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/observe/series.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ static const struct cs_ratio *ratio_of(const struct observed *o, unsigned series
 
 struct series_name series_name(const struct observed *o, unsigned series)
 {
+    assert(series < cs_sink_series(o->sink));
     struct series_name name;
     const struct cs_ratio *ratio = ratio_of(o, series);
     if (ratio)
@@ -53,6 +55,7 @@ struct series_name series_head(const struct observed *o, unsigned series)
 
 double series_scale(const struct observed *o, unsigned series)
 {
+    assert(series < cs_sink_series(o->sink));
     const struct cs_ratio *ratio = ratio_of(o, series);
     return ratio ? cs_ratio_scale(ratio, o->counters) : 1000;
 }

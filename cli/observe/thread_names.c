@@ -2,6 +2,7 @@
 #include "cli/observe/thread_names.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ void thread_names_read(struct thread_names *names, pid_t pid)
 
 const char *thread_names_text(const struct thread_names *names, uint64_t tid)
 {
+    assert(names->n <= THREAD_NAMES_MAX);
     static char text[32];
     char now[16];
     const unsigned seen = find(names, (uint32_t)tid);

@@ -5,6 +5,7 @@
 #include "image/variable.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,6 +120,7 @@ static int locate(void *arg, pid_t pid, struct cs_observe_variable *v, struct cs
 
 int variables_options(const struct parsed *args, struct cs_observe_options *options)
 {
+    assert(options->n_variables == 0);
     const char *text;
     while ((text = option_nth(args, "variable", options->n_variables))) {
         if (options->n_variables == CS_VARIABLES_MAX)

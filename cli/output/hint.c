@@ -4,6 +4,7 @@
 #include "cli/output/memory.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 char *hint_word(const char *word)
 {
+    assert(word);
     if (*word == '-' || !cs_text_is_clean(word))
         return NULL;
     if (*word && !word[strspn(word, PLAIN)])

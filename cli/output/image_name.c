@@ -4,7 +4,10 @@
 
 #include "store/base/text.h"
 
+#include <assert.h>
+
 const char *image_name(const struct cs_store_image *image)
 {
+    assert(image->path);
     return cs_base_name(image->path);
 }

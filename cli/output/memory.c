@@ -3,6 +3,7 @@
 #include "cli/output/memory.h"
 #include "cli/command/command.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void *need(void *pointer)
@@ -11,5 +12,6 @@ void *need(void *pointer)
         failed_with("out of memory while collecting the output");
         exit(CS_EXIT_FAILED);
     }
+    assert(pointer);
     return pointer;
 }

@@ -7,6 +7,7 @@
 #include "cli/output/wrap.h"
 #include "store/base/array.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -168,6 +169,7 @@ void output_set(struct output *out, const char *key, json_t *value)
 struct table *output_table(struct output *out, const char *name, const struct column *columns,
                            unsigned n_columns)
 {
+    assert(columns && n_columns > 0);
     return add(out)->table = table_open(name, columns, n_columns);
 }
 

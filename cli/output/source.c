@@ -3,6 +3,7 @@
 #include "cli/output/source.h"
 #include "store/base/regular_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -114,5 +115,6 @@ void source_fini(struct source *s)
 
 const char *source_line(const struct source *s, unsigned line)
 {
+    assert(s->n_lines == 0 || s->line);
     return line >= 1 && line <= s->n_lines ? s->line[line - 1] : "";
 }

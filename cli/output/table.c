@@ -6,6 +6,7 @@
 #include "store/base/array.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 struct table *table_open(const char *name, const struct column *columns, unsigned n_columns)
 {
+    assert(columns && n_columns > 0);
     struct table *s = need(calloc(1, sizeof *s));
     *s = (struct table){.name = name, .columns = columns, .n_columns = n_columns};
     return s;

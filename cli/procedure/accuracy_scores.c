@@ -3,6 +3,7 @@
 #include "analysis/frequency/markov_chain.h"
 #include "store/base/random.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static void judge_procedure(struct score *s, const struct cs_cfg *cfg, const str
 int accuracy_score(struct score *s, const struct accuracy_subject *subject,
                    const struct cs_frequency_input *evidence, struct cs_error *err)
 {
+    assert(subject->truth);
     const struct cs_truth *truth = subject->truth;
     struct judged *judged = calloc(subject->n + 1, sizeof *judged);
     s->procedures = calloc(subject->n + 1, sizeof *s->procedures);
@@ -157,6 +159,7 @@ static int add_noise(const struct cs_cfg *cfg, const struct cs_frequency_input *
 int accuracy_noise(const struct accuracy_subject *subject, const struct cs_frequency_input *evidence,
                    struct cs_edge_flow *varied, double over[3], struct cs_error *err)
 {
+    assert(varied);
     struct cs_accuracy_errors errors = {0};
     struct cs_frequency_input e = *evidence;
     int rc = 0;

@@ -4,12 +4,14 @@
 #include "cli/profile/annotate.h"
 #include "cli/profile/inlined.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 int analysed_image_open(struct analysed_image *ev, struct profile *profile, const struct profile_image *image,
                         const struct cs_edge_flow *flow, struct cs_error *err)
 {
+    assert(profile->main_event < profile->n_events);
     struct cs_table *points = NULL;
     *ev = (struct analysed_image){.image = image};
     int rc = profile_merged(image, profile->main_event, &points, err);

@@ -6,6 +6,7 @@
 #include "store/base/order.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -341,6 +342,7 @@ bool cause_is_shared_line(const struct worst_cause *c)
 
 void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, char *text, size_t size)
 {
+    assert(size > 0);
     struct cs_image_frame frame;
     char where[512], body[768], other[512];
     int n = snprintf(where, sizeof where, "%s0x%" PRIx64, c->spread ? "many places, among them " : "",

@@ -4,6 +4,7 @@
 #include "cli/procedure/executions.h"
 #include "cli/procedure/analysed_image.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static int add_procedure(struct executions *e, struct analysed_image *ev,
 int executions_open(struct executions *e, struct profile *profile, const struct profile_rows *rows,
                     const struct profile_row *row, const struct annotation *a, struct cs_error *err)
 {
+    assert(a->line || a->n_line == 0);
     struct cs_edge_flow *flow = NULL;
     struct analysed_image ev = {.image = NULL};
     *e = (struct executions){.line = malloc((a->n_line + 1) * sizeof *e->line),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/finish_ahead.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static void *work(void *argument)
 int finish_ahead_open(struct finish_ahead **out, struct cs_cycle_account_begun *const *begun, size_t n,
                       struct cs_error *err)
 {
+    assert(begun || n == 0);
     struct finish_ahead *f = *out = calloc(1, sizeof *f);
     if (f)
         f->begun = malloc((n + 1) * sizeof(*f->begun));

@@ -2,11 +2,14 @@
 /* graphviz's library, loaded when it is first needed: cyclescope runs without it. */
 #include "cli/procedure/graph.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
 int graph_render(const char *dot, const char *format, FILE *to, struct cs_error *err)
 {
+    assert(strcmp(format, "svg") == 0 || strcmp(format, "ps") == 0);
     void *gvc = dlopen("libgvc.so.6", RTLD_NOW), *cgraph = dlopen("libcgraph.so.6", RTLD_NOW);
     void *(*context)(void) = NULL;
     void *(*read)(const char *) = NULL;

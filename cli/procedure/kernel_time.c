@@ -4,6 +4,7 @@
 #include "analysis/culprit/model.h"
 #include "cli/profile/called_claim.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,7 @@ void kernel_time_find(const struct profile *profile, const struct profile_rows *
                       const struct profile_row *row, const struct cs_image_procedure *function,
                       double samples, double cause_share, struct kernel_time *out)
 {
+    assert(cause_share >= 0);
     struct called c;
     struct called_claim claim;
     double kernel;

@@ -6,6 +6,7 @@
 #include "cli/profile/inlined.h"
 #include "store/base/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -137,6 +138,7 @@ void calc_subject_close(struct calc_subject *s)
 
 void calc_answer(const struct calc_subject *s, struct calc_answer *a)
 {
+    assert(s->account && s->opened);
     *a = (struct calc_answer){.verdict = procedure_verdict(s->account, s->code),
                               .worst = worst_cause(s->account)};
     kernel_time_find(&s->profile, &s->rows, s->row, s->account->procedure, (double)s->account->samples,

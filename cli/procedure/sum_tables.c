@@ -2,6 +2,7 @@
 #include "cli/procedure/sum_tables.h"
 #include "cli/command/figures.h"
 
+#include <assert.h>
 #include <math.h>
 
 static void print_rest(struct output *out, const struct sum_tally *t)
@@ -77,6 +78,7 @@ static void print_notes(struct output *out, const struct sum_tally *t)
 
 void sum_print(const struct parsed *args, struct output *out, const struct sum_tally *t)
 {
+    assert(t->n_hot <= sizeof t->hot / sizeof *t->hot);
     output_line(out, "%s function%s, %s sample%s explained", thousands(t->n_procedures).text,
                 plural(t->n_procedures), thousands(t->all.total).text, plural(t->all.total));
     print_rest(out, t);

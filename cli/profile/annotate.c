@@ -9,6 +9,7 @@
 #include "store/base/bisect.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ int annotate_procedure(const struct profile *profile, const struct profile_row *
                        struct cs_image_code *code, const char *source_root, struct annotation *out,
                        struct cs_error *err)
 {
+    assert(row->image);
     *out = (struct annotation){.image = row->image, .n_events = profile->n_events};
     const struct cs_image_procedure *procedure = cs_image_procedure_at(code, row->start);
     if (!procedure)

@@ -3,6 +3,7 @@
 #include "analysis/frequency/frequency.h"
 #include "cli/command/figures.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 void call_columns(const struct cs_call_counts *counts, struct column *columns)
 {
+    assert(counts->list || counts->n == 0);
     bool absolute = counts->executions > 0;
     const struct column own[CALL_COLUMNS] = {
         {.key = "calls", .head = absolute ? "calls" : "calls (rel.)", .kind = COLUMN_NUMBER, .digits = -1},

@@ -8,6 +8,7 @@
 #include "store/base/order.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,7 @@ void called_close(struct called *c)
 
 bool called_same_function(const struct called *c, uint32_t a, uint32_t b)
 {
+    assert(c->kernel_only || (a < c->n_lines && b < c->n_lines));
     return c->kernel_only || (strcmp(c->lines[a].function, c->lines[b].function) == 0 &&
                               strcmp(c->lines[a].file, c->lines[b].file) == 0);
 }

@@ -4,6 +4,7 @@
 #include "cli/profile/event_rates.h"
 #include "cli/command/figures.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static void put(struct output *out, struct table *table, const struct series *s,
 int event_rates_print(struct output *out, const struct interval_matrix *above,
                       const struct interval_matrix *below, size_t top)
 {
+    assert(above->main_event < above->n_events && below->main_event < below->n_events);
     const char *upper = above->events[above->main_event], *lower = below->events[below->main_event];
     static const struct column columns[] = {
         {.key = "rate", .head = "rate", .kind = COLUMN_NUMBER, .digits = 3},

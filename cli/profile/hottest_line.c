@@ -7,6 +7,7 @@
 #include "store/base/array.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,7 @@ const char *hottest_line_file(const struct hottest_line *hottest)
 void hottest_line_sentence(const struct hottest_line *hottest, const struct profile_row *top, char *text,
                            size_t capacity)
 {
+    assert(capacity > 0);
     char name[256];
     cs_image_short_name(top->name ? top->name : "[no symbol]", name, sizeof name);
     const char *file = hottest_line_file(hottest);

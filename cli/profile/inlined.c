@@ -3,6 +3,7 @@
 #include "cli/profile/inlined.h"
 #include "analysis/contexts/calls.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ static const struct cs_call_function *most_in(const struct cs_calls *calls, uint
 
 struct inlined_into inlined_into(const struct profile *profile, const char *name)
 {
+    assert(profile->main_event < profile->n_events);
     struct inlined_into out = {""};
     struct cs_calls calls;
     struct cs_error ignored = {0};

@@ -5,6 +5,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ static bool is_nameless(const struct profile_row *row)
 
 uint64_t nameless_samples(const struct profile *p, const struct profile_rows *rows)
 {
+    assert(p->main_event < rows->n_events);
     uint64_t sum = 0;
     for (size_t i = 0; i < rows->n; i++)
         sum += is_nameless(&rows->row[i]) ? rows->row[i].samples[p->main_event] : 0;

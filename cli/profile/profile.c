@@ -12,6 +12,7 @@
 #include "store/merged.h"
 #include "store/table/burst_schemas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,6 +310,7 @@ uint64_t profile_charged(const struct profile *profile, unsigned event, struct c
 int profile_merged(const struct profile_image *image, unsigned event, struct cs_table **out,
                    struct cs_error *err)
 {
+    assert(image->n_parts == 0 || image->parts);
     int rc = 0;
     *out = NULL;
     for (unsigned k = 0; rc == 0 && k < image->n_parts; k++)

@@ -3,6 +3,7 @@
 #include "store/base/array.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ int profile_rows_sort_by_total(struct profile_rows *rows, const struct profile *
 
 int profile_rows_take_totals(struct profile_rows *rows, const struct profile *p, const struct cs_calls *calls)
 {
+    assert(p->main_event < rows->n_events);
     struct ordering o = {calls, p->main_event};
     int rc = add_callers(p, rows, calls);
     for (size_t i = 0; rc == 0 && i < rows->n; i++)

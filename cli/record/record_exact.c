@@ -5,6 +5,7 @@
 #include "store/base/clock.h"
 #include "store/base/kernel_files.h"
 
+#include <assert.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ void record_exact_open(struct exact_counts *exact, pid_t command, bool calibrate
 int record_exact_keep(struct exact_counts *exact, double seconds, struct cs_store *store,
                       struct cs_error *err)
 {
+    assert(seconds >= 0);
     struct cs_counter counter[EXACT_COUNTS + 3];
     size_t n = 0;
     for (unsigned i = 0; i < EXACT_COUNTS; i++) {

@@ -7,6 +7,7 @@
 #include "store/base/map.h"
 #include "store/base/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static int more(void *array, size_t n, size_t size)
 
 int live_open(struct live **out, struct cs_store *store, unsigned rounds)
 {
+    assert(rounds > 0);
     struct live *l = calloc(1, sizeof *l);
     if (!l)
         return -ENOMEM;
@@ -354,6 +356,7 @@ CS_ORDER(by_key, struct keyed, cs_order(a->key, b->key))
 
 int live_rows(struct live *l, enum live_by by, const struct live_only *only, struct live_rows *rows)
 {
+    assert(by < LIVE_BYS);
     struct keyed *keyed = malloc((l->n_points + 1) * sizeof *keyed);
     struct live_row *row = calloc(l->n_points + 1, sizeof *row);
     *rows = (struct live_rows){.row = row};

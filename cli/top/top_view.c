@@ -6,6 +6,7 @@
 #include "cli/profile/nameless.h"
 #include "store/base/text.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,6 +114,7 @@ int top_view_update(struct top_view *v, struct live *live)
     }
     if (v->at >= count(v))
         v->at = count(v) ? count(v) - 1 : 0;
+    assert(v->at == 0 || v->at < count(v));
     return rc;
 }
 
