@@ -7,6 +7,7 @@ git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout: no list o
 python3 tests/modules.py
 python3 tests/foreign_calls.py
 python3 tests/sleeps.py
+python3 tests/asserts.py
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 git ls-files -co --exclude-standard '*.c' '*.h' 'tests/integration/*.sh' tests/modules.md docs/security-tests.md tests/modules.py tests/foreign_calls.py \
