@@ -218,6 +218,16 @@ static void blame_divider(const struct plan *p, uint32_t path, const struct cs_m
     }
 }
 
+/* The model has a fixed figure for a system call and takes it for a latency. It is none: no operand is waited for, and the way
+ * into the kernel has the time that was seen (rule_system_call). */
+static struct cs_schedule_step step_of(const struct cs_schedule_step *step, const struct cs_isa_op *op)
+{
+    return op->flags & CS_ISA_OP_SYSCALL ? (struct cs_schedule_step){.m = step->execution,
+                                                                     .execution = step->execution,
+                                                                     .producer = step->producer}
+                                         : *step;
+}
+
 /* Copies a path's steps to the blocks that have none yet. A path that was cut at its greatest length has no
  * steps for its last blocks: those stay without. */
 static void take_steps(struct accounting *x, const struct plan *p, uint32_t path, bool *have)
@@ -231,7 +241,7 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
         for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
             if (!mine)
                 continue;
-            x->a->insns[b->first_insn + i].step = p->steps[path][at];
+            x->a->insns[b->first_insn + i].step = step_of(&p->steps[path][at], &p->paths[path].ops[at]);
         }
         if (mine && at <= p->paths[path].n && b->n_insns > 0) {
             have[block] = true;

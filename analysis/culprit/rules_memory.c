@@ -187,7 +187,7 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
                                                            : CS_MODEL_WALK_STORE * stores_wait(s));
     out->high = cost * CS_MODEL_MISS_HIGH;
     rule_report(out, "%.2f new pages per execution%s", f->new_pages,
-                walks ? ", more than the TLBs hold" : "");
+                f->footprint_pages > m->stlb_entries ? ", more than the TLBs hold" : "");
     return true;
 }
 

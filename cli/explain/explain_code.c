@@ -30,6 +30,15 @@ static double most_of(const struct cs_cycle_account_summary *s, int cause)
     return s->high[cause] + s->statics[cause] + s->unattributed;
 }
 
+/* Nothing observes the values that arithmetic has: whether some are denormal isn't seen. */
+static bool has_arithmetic(const struct cs_cycle_account *a)
+{
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+        if (a->insns[i].op.flags & CS_ISA_OP_FLOAT && a->insns[i].visits > 0)
+            return true;
+    return false;
+}
+
 /* Static causes are the scheduling model's: the generic one's may be wrong by more than is asked for here. */
 static void rule_out(struct explanation *e, const struct cs_cycle_account *a)
 {
@@ -37,7 +46,7 @@ static void rule_out(struct explanation *e, const struct cs_cycle_account *a)
     const double off = s->gain; /* shares may be wrong by as much */
     for (int c = 0; c < (a->generic_core ? CS_CAUSE_DIVIDER : CS_N_CAUSES); c++) {
         double most = most_of(s, c) + off;
-        if (most < RULED_OUT_BELOW * s->total)
+        if (most < RULED_OUT_BELOW * s->total && (c != CS_CAUSE_DENORMAL || !has_arithmetic(a)))
             e->ruled_out[e->n_ruled_out++] = (struct explain_ruled_out){
                 cs_culprit_cause_names[c].name, cs_culprit_cause_names[c].words, of_time(s, most)};
     }
@@ -97,8 +106,8 @@ static void find_gain(struct explanation *e, const struct calc_subject *s, const
     low.share = fmax(low.share - uncertain(low.share, (double)s->account->samples), 0);
     high.share = fmin(fmax(high.high, high.share), 1);
     high.share = fmin(high.share + uncertain(high.share, (double)s->account->samples), 1);
-    e->of_function = (struct explain_gain){100 * a->saves, 100 * cause_saves(&low, machine),
-                                           100 * cause_saves(&high, machine)};
+    e->of_function = (struct explain_gain){100 * a->saves, 100 * cause_saves_least(&low, machine),
+                                           100 * cause_saves_most(&high, machine)};
     const uint32_t at = cs_cfg_insn(s->account->cfg, a->worst.responsible);
     e->gain_elsewhere = a->worst.cause == CS_CAUSE_MISPREDICT && at < s->account->cfg->n_insns &&
                         s->account->insns[at].op.flags & CS_ISA_OP_INDIRECT &&

@@ -104,6 +104,9 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
         return "smaller or denser data, or more work on each piece while it is in a cache";
     if (cause == CS_CAUSE_DCACHE && prefetches(account))
         return "smaller or denser data, or an order that follows memory";
+    if (cause == CS_CAUSE_DCACHE && worst->observed && !worst->overlaps)
+        return "smaller or denser data, an order that follows memory, or a prefetch if the address can be "
+               "computed early";
     if (cause == CS_CAUSE_DEPENDENCY && worst->carried)
         return "a local variable in a register (-O2) in place of the value in memory, stored once after the "
                "loop";
@@ -133,6 +136,18 @@ static double remedy_costs(const struct worst_cause *c, const struct cs_machine 
     default:
         return 0.1;
     }
+}
+
+double cause_saves_least(const struct worst_cause *c, const struct cs_machine *m)
+{
+    /* two chains in place of one */
+    return c->cause == CS_CAUSE_DEPENDENCY ? c->share * 0.5 : cause_saves(c, m);
+}
+
+double cause_saves_most(const struct worst_cause *c, const struct cs_machine *m)
+{
+    /* so many chains that none is waited for */
+    return c->cause == CS_CAUSE_DEPENDENCY ? c->share : cause_saves(c, m);
 }
 
 double cause_saves(const struct worst_cause *c, const struct cs_machine *m)

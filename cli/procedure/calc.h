@@ -79,6 +79,9 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
 bool cause_is_shared_line(const struct worst_cause *worst);
 /* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */
 double cause_saves(const struct worst_cause *worst, const struct cs_machine *machine);
+/* The same with the least and the most that the remedy does: in how many chains a chain can be split isn't seen. */
+double cause_saves_least(const struct worst_cause *worst, const struct cs_machine *machine);
+double cause_saves_most(const struct worst_cause *worst, const struct cs_machine *machine);
 
 void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
                    bool source, bool all);
