@@ -426,6 +426,11 @@
 #ifndef CS_MODEL_NET_CYCLES
 #define CS_MODEL_NET_CYCLES 1.5
 #endif
+/* A stall of which rules expect less than this is netted whatever its size, where a clock counted the executions; unit: share;
+ * source: trial; shows: culprits */
+#ifndef CS_MODEL_NET_EXPECTED
+#define CS_MODEL_NET_EXPECTED 0.25
+#endif
 /* Samples from which on an instruction has a stall of its own; unit: samples; source: trial; shows:
  * culprits */
 #ifndef CS_MODEL_OWN_SAMPLES

@@ -81,6 +81,17 @@ static uint32_t *find_runs(const struct accounting *x)
     return runs;
 }
 
+/* By a clock's count of the executions M has an error of its own, but no gift: what an instruction takes less than M another one
+ * took more, if no rule expects anything there. It is the wait for a chain, which shows where retirement stopped. */
+static bool is_shifted(const struct accounting *x, const struct cs_culprit_stall *stall, double over)
+{
+    double expected, most;
+    if (!(x->a->scale_timed > 0))
+        return false;
+    cs_culprit_expect(stall, &x->e->machine, &expected, &most);
+    return expected < CS_MODEL_NET_EXPECTED * over;
+}
+
 /* Retirement is in groups, and a sample's PC is where the group ended: which of two neighbours ends one is
  * chance to the model. What is under a cycle and a half too much at one instruction and too little at another
  * of its run of blocks is no stall. */
@@ -95,7 +106,7 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
             const struct cs_cycle_account_insn *insn = &a->insns[i];
             struct cs_culprit_stall *stall = stalls[i];
             double d = stall ? stall->cycles - stall->m : 0;
-            if (!stall || d >= CS_MODEL_NET_CYCLES)
+            if (!stall || (d >= CS_MODEL_NET_CYCLES && !is_shifted(x, stall, d)))
                 continue;
             uint32_t run = run_of(runs, insn->block);
             if (pass == 0) {
