@@ -378,7 +378,7 @@ static int merge_all(struct import *im, struct cs_store *store, struct cs_error 
 int cs_import_perfdata(FILE *file, const char *name, const struct cs_import_options *options,
                        struct cs_store *store, struct cs_import_summary *summary, struct cs_error *err)
 {
-    assert(file && store);
+    assert(file && summary);
     struct import im = {
         .name = name, .options = options, .summary = summary, .spaces = cs_import_spaces_open()};
     struct cs_perfdata_record record;
