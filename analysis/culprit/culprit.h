@@ -10,6 +10,8 @@
  *   cycle_account_internal  the steps, and what they share
  *   dynamic_paths           the most frequent paths, and M on them
  *   event_rates             counted events an execution, executions by counted instructions
+ *   flat                    a program of many small functions, as one
+ *   flat_verdict            its first cause
  *   footprints              lines and pages that bursts drew
  *   image_evidence          what a store tells of one image
  *   memory_chains           chains of a loop that go through memory

@@ -579,3 +579,21 @@
 #ifndef CS_MODEL_DRAWS_TOGETHER
 #define CS_MODEL_DRAWS_TOGETHER 7.5
 #endif
+
+/* A flat program (flat.h). Targets of indirect jumps and calls that a predictor keeps, as cores since 2018 have 1,000 to 4,000;
+ * unit: targets. */
+#ifndef CS_MODEL_TARGETS_KEPT
+#define CS_MODEL_TARGETS_KEPT 2000
+#endif
+/* Of the latency of a line of code that a cache lacks, what isn't hidden by fetching ahead; unit: share. */
+#ifndef CS_MODEL_FLAT_FETCH
+#define CS_MODEL_FLAT_FETCH 0.4
+#endif
+/* Fewer bursts say too little about which lines come back. */
+#ifndef CS_MODEL_FLAT_BURSTS
+#define CS_MODEL_FLAT_BURSTS 10
+#endif
+/* A first cause of a whole program has as much of its time at least; unit: share. */
+#ifndef CS_MODEL_FLAT_LEAST
+#define CS_MODEL_FLAT_LEAST 0.35
+#endif

@@ -18,6 +18,8 @@
 
 /* Procedures with fewer samples than this have too little to divide among causes. */
 #define SAMPLES_MIN 10
+/* Of functions with fewer, where these have most of the time, so many say what the model has of such code. */
+#define POOLED_MAX 300
 /* What is begun of procedures and kept until each is finished; the others are begun again. */
 #define BEGUN_BYTES_MAX (160u << 20)
 /* Images whose procedures are begun while those of another are finished. */
@@ -29,6 +31,8 @@ struct sum_work {
     const struct profile_rows *rows;
     struct sum_tally *tally;
     const struct cs_edge_flow *flow;
+    bool *pooled; /* of each row */
+    double pooled_samples;
     uint64_t n_explained;
     size_t begun_bytes;
     struct cs_scheduler *scheduler; /* the last that was opened: it and the next share calls of the model */
@@ -126,10 +130,24 @@ static double *unexplained(struct sum_tally *t, const struct profile_row *row, d
     return samples < SAMPLES_MIN ? &t->small : NULL;
 }
 
-static void add_account(const struct sum_work *w, const struct open_image *o, const struct profile_row *row,
+/* What the model has of code that bursts saw run, in their unit of executions, which is that of all functions. */
+static void add_model(struct sum_tally *t, const struct cs_cycle_account *a, double times)
+{
+    for (uint32_t b = 0; a->frequencies && b < a->cfg->n_blocks; b++)
+        if (a->blocks[b].visits > 0 && a->blocks[b].best >= 0) {
+            t->model_cycles += times * a->blocks[b].visits * a->blocks[b].best;
+            t->model_operations += times * a->blocks[b].visits * a->blocks[b].operations;
+        }
+}
+
+static void add_account(const struct sum_work *w, const struct open_image *o, size_t k,
                         const struct cs_cycle_account *a)
 {
     struct sum_tally *t = w->tally;
+    const struct profile_row *row = &w->rows->row[k];
+    add_model(t, a, w->pooled[k] ? t->small / w->pooled_samples : 1);
+    if (w->pooled[k])
+        return;
     summary_add(&t->all, &a->summary);
     double hz = o->evidence->machine.core_hz;
     if (hz > 0)
@@ -159,7 +177,8 @@ static void begin(struct sum_work *w, struct open_image *o, size_t k)
 
 static bool explained(const struct sum_work *w, const struct profile_row *row)
 {
-    return row->image && !unexplained(w->tally, row, (double)row->samples[w->profile->main_event]);
+    return w->pooled[row - w->rows->row] ||
+           (row->image && !unexplained(w->tally, row, (double)row->samples[w->profile->main_event]));
 }
 
 /* Begins those of the rows from `first` on that are of its image. The static cycles that they will ask for are told to
@@ -215,8 +234,8 @@ static int finish_image(struct sum_work *w, struct open_image *o, struct progres
         if (rc == -ENOENT)
             rc = open_account(o, row, &a);
         if (rc == 0)
-            add_account(w, o, row, a);
-        else
+            add_account(w, o, o->row[k], a);
+        else if (!w->pooled[o->row[k]])
             w->tally->opaque += (double)row->samples[w->profile->main_event];
         cs_cycle_account_close(a);
         progress_step(bar, ++*done);
@@ -250,25 +269,66 @@ static int take_images(struct sum_work *w, const size_t *first, size_t n, struct
     return rc;
 }
 
+/* Where functions with few samples have a third of the time or more: some of them, evenly over all. */
+static void choose_pooled(struct sum_work *w, size_t n_small, double explained)
+{
+    const size_t each = (n_small + POOLED_MAX - 1) / POOLED_MAX;
+    w->tally->flat = w->tally->small > explained / 2;
+    for (size_t i = 0, k = 0; w->tally->flat && i < w->rows->n; i++) {
+        const struct profile_row *row = &w->rows->row[i];
+        double samples = (double)row->samples[w->profile->main_event];
+        if (!row->image || unexplained(w->tally, row, samples) != &w->tally->small || samples <= 0 ||
+            k++ % each)
+            continue;
+        w->pooled[i] = true;
+        w->pooled_samples += samples;
+        w->n_explained++;
+    }
+}
+
+static int measure_flat(const struct sum_work *w, struct cs_error *err)
+{
+    struct sum_tally *t = w->tally;
+    struct cs_machine machine;
+    bool recorded;
+    int rc = cs_culprit_evidence_machine(w->profile->store, &machine, &recorded, err);
+    if (rc == 0)
+        rc = cs_flat_measure(w->profile->store, w->flow, &machine, &t->flat_facts, err);
+    if (rc)
+        return rc;
+    t->flat_facts.model_cycles = t->model_operations > 0 ? t->model_cycles / t->model_operations : 0;
+    t->flat_verdict = cs_flat_verdict(&t->flat_facts, &machine);
+    return 0;
+}
+
 static int take_all(const struct parsed *args, struct profile *p, struct profile_rows *rows,
                     struct sum_tally *t, struct cs_error *err)
 {
     struct sum_work w = {.args = args, .profile = p, .rows = rows, .tally = t};
+    size_t n_small = 0;
+    double explained_samples = 0;
     struct cs_edge_flow *flow = NULL;
     size_t n = 0, *first = calloc(rows->n + 1, sizeof *first);
     bool *left = calloc(p->n_images + 1, sizeof *left); /* images with procedures that aren't begun */
-    int rc = first && left ? profile_edge_flow(p, &flow, err) : cs_fail(err, ENOMEM, "no memory");
+    w.pooled = calloc(rows->n + 1, sizeof *w.pooled);
+    int rc = first && left && w.pooled ? profile_edge_flow(p, &flow, err) : cs_fail(err, ENOMEM, "no memory");
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct profile_row *row = &rows->row[i];
         double samples = (double)row->samples[p->main_event];
         double *among = row->image ? unexplained(t, row, samples) : NULL;
         if (among)
             *among += samples;
+        n_small += among == &t->small && samples > 0;
         if (!row->image || among)
             continue;
-        left[row->image - p->images] = true;
+        explained_samples += samples;
         w.n_explained++;
     }
+    if (rc == 0)
+        choose_pooled(&w, n_small, explained_samples);
+    for (size_t i = 0; i < rows->n && rc == 0; i++)
+        if (explained(&w, &rows->row[i]))
+            left[rows->row[i].image - p->images] = true;
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct profile_image *image = rows->row[i].image;
         if (!image || !left[image - p->images])
@@ -279,7 +339,10 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     w.flow = flow;
     if (rc == 0)
         rc = take_images(&w, first, n, err);
+    if (rc == 0 && t->flat)
+        rc = measure_flat(&w, err);
     cs_edge_flow_close(flow);
+    free(w.pooled);
     free(first);
     free(left);
     return rc;

@@ -58,6 +58,40 @@ static void print_hot(struct output *out, const struct sum_tally *t)
     }
 }
 
+/* The program as one function. The sentence comes first: the table above is of the few functions that are explained. */
+static void print_flat(struct output *out, const struct sum_tally *t)
+{
+    const struct cs_flat_facts *f = &t->flat_facts;
+    const struct cs_flat_verdict *v = &t->flat_verdict;
+    json_t *parts = json_object();
+    for (int p = 0; p < CS_N_FLAT && v->first != CS_N_FLAT; p++)
+        json_object_set_new(parts, cs_flat_names[p].name,
+                            json_pack("{s:f, s:f, s:f}", "percent", 100 * v->share[p], "low", 100 * v->low[p],
+                                      "high", 100 * v->high[p]));
+    output_set(out, "flat",
+               json_pack("{s:b, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+                         "enough", v->enough, "first", v->enough ? cs_flat_names[v->first].name : NULL,
+                         "missing", v->missing, "parts", parts, "unexplained", 100 * v->unexplained, "cpi",
+                         f->cycles, "model_cpi", f->model_cycles, "bursts", f->bursts, "timed", f->timed,
+                         "code_bytes", f->code_bytes, "targets", f->targets, "code_misses", f->l1_misses,
+                         "targets_unknown", f->targets_unknown, "mispredicted", f->guesses, "data_bytes",
+                         f->data_bytes, "data_lines", f->data_lines));
+    if (v->enough)
+        output_line(out,
+                    "The program as a whole: %s (%.0f %% of its time, %.0f to %.0f). %.0f KB of code and "
+                    "%.0f KB of data "
+                    "are in use.",
+                    cs_flat_names[v->first].words, 100 * v->share[v->first], 100 * v->low[v->first],
+                    100 * v->high[v->first], f->code_bytes / 1024, f->data_bytes / 1024);
+    else
+        output_line(out, "Not enough evidence for a first cause of the program as a whole: %s.",
+                    v->missing ? v->missing : "nothing was measured");
+    for (int p = 0; p < CS_N_FLAT && !v->enough && v->first != CS_N_FLAT; p++)
+        if (v->share[p] >= 0.05)
+            output_line(out, "    %.0f %% (%.0f to %.0f): %s", 100 * v->share[p], 100 * v->low[p],
+                        100 * v->high[p], cs_flat_names[p].words);
+}
+
 static void print_notes(struct output *out, const struct sum_tally *t)
 {
     if (t->small > t->all.total)
@@ -83,6 +117,8 @@ void sum_print(const struct parsed *args, struct output *out, const struct sum_t
                 plural(t->n_procedures), thousands(t->all.total).text, plural(t->all.total));
     print_rest(out, t);
     summary_print(out, &t->all, option_given(args, "all"));
+    if (t->flat)
+        print_flat(out, t);
     output_line(out, "%s", "");
     if (t->n_hot || output_form(out) != OUTPUT_TEXT)
         print_hot(out, t);

@@ -2,6 +2,7 @@
 /* What sum adds up, and its tables. */
 #pragma once
 
+#include "analysis/culprit/flat.h"
 #include "cli/procedure/calc.h"
 
 struct sum_procedure {
@@ -21,6 +22,10 @@ struct sum_tally {
     struct sum_procedure hot[10];
     unsigned n_hot;
     unsigned n_procedures, n_fitted, n_blind, n_thin;
+    bool flat; /* functions with few samples have a third of the time */
+    double model_cycles, model_operations;
+    struct cs_flat_facts flat_facts;
+    struct cs_flat_verdict flat_verdict;
     double ms_a_sample; /* 0: not known */
     const char *remedy; /* where no burst saw a procedure */
 };

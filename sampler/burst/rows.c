@@ -154,22 +154,25 @@ static int add_intervals(struct cs_burst_rows *rows, const struct cs_burst_outco
     return rc;
 }
 
+#define OWN_EXECUTIONS 8 /* fewer say nothing of the instruction, but something of the program */
+
 /* The lines that an instruction drew, where it came to new ones; an instruction's share of a table is
- * bounded. */
+ * bounded. Those that ran a few times in their burst draw one line, under offset 0 together. */
 static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memory_row *memory)
 {
     uint64_t row[CS_FOOTPRINT_N];
     const uint32_t *column = memory->column;
     uint32_t n = column[CS_MEMORY_EXECUTIONS - 1];
     uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1];
-    if (n < 8 || fresh * 50ULL < n)
+    if (!n || fresh * 50ULL < n)
         return 0;
     struct cs_placed_rows_image *image =
         cs_placed_rows_place(rows->rows, memory->addr, &row[CS_FOOTPRINT_OFFSET]);
     if (!image || cs_placed_rows_n(image, FOOTPRINTS) > FOOTPRINT_ROWS)
         return 0;
     int rc = 0;
-    uint32_t drawn = n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
+    uint32_t drawn = n < OWN_EXECUTIONS ? 1 : n < CS_BURST_DRAWS ? n : CS_BURST_DRAWS;
+    row[CS_FOOTPRINT_OFFSET] = n < OWN_EXECUTIONS ? 0 : row[CS_FOOTPRINT_OFFSET];
     for (uint32_t i = 0; i < drawn && rc == 0; i++) {
         row[CS_FOOTPRINT_LINE] = memory->drawn[i] / 64;
         row[CS_FOOTPRINT_DRAWN] = 1;

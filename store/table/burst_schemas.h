@@ -133,7 +133,8 @@ enum cs_code_line_column {
 
 /* Keys "offset" of the instruction and "line" (address / 64); values: how often that line was drawn, and in
  * how many bursts. Up to CS_FOOTPRINT_DRAWS of each instruction and burst, only of instructions that come to
- * new lines. */
+ * new lines. Instructions that ran fewer than 8 times in a burst draw one line each, with 0 for an offset: together they tell
+ * what memory a program of many small functions goes over. */
 extern const struct cs_schema cs_schema_footprints;
 #define CS_FOOTPRINT_DRAWS 16
 enum cs_footprint_column {
