@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What bursts saw of all images, a mean instruction's. Within a burst a line's second use is near or far by an exact count. Its
- * first use depends on what ran before: a line that is in a share p of the bursts was used 1 / p bursts ago in the mean, and a
- * cache has it still if fewer lines than it holds came since. Bursts are taken as independent draws of what the program does, which
+ * first use depends on what ran before. A line that is in a share p of the bursts was used 1 / p bursts ago in the mean. A cache
+ * has it still if fewer lines than it holds came since. Bursts are taken as independent draws of what the program does, which
  * overstates the lines in between where a program has phases. */
 #include "analysis/culprit/flat.h"
 #include "analysis/culprit/image_evidence.h"
@@ -52,26 +52,24 @@ static int add_recency(struct recency *r, double bursts, double first)
     return 0;
 }
 
+static double held(const double *rate, size_t n, double time)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum -= expm1(-rate[i] * time);
+    return sum;
+}
+
 double cs_flat_kept(const double *rate, size_t n, double room)
 {
     double low = 0, high = 1;
     if ((double)n <= room)
         return INFINITY;
-    for (int step = 0; step < 100; step++) {
-        const double at = high < 1e9 && low == 0 ? high : (low + high) / 2;
-        double held = 0;
-        for (size_t i = 0; i < n; i++)
-            held += -expm1(-rate[i] * at);
-        if (held < room) {
-            low = high == at ? at : fmax(low, at);
-            high = high == at ? 2 * at : high;
-        } else {
-            high = at;
-            if (low == 0)
-                low = at / 2;
-        }
-        if (high - low < 1e-6 * high)
-            break;
+    while (held(rate, n, high) < room && high < 1e12)
+        high *= 2;
+    for (int step = 0; step < 60 && high - low > 1e-6 * high; step++) {
+        const double middle = (low + high) / 2;
+        *(held(rate, n, middle) < room ? &low : &high) = middle;
     }
     return low;
 }
@@ -82,7 +80,7 @@ static double lost(const struct recency *r, double room)
 {
     const size_t unseen =
         r->twice > 0 ? (size_t)fmin(r->once * r->once / 2 / r->twice, 4.0 * (double)r->n) : (size_t)r->once;
-    double *rate = malloc((r->n + unseen + 1) * sizeof *rate), sum = 0;
+    double *rate = calloc(r->n + unseen + 1, sizeof *rate), sum = 0;
     for (size_t i = 0; rate && i < r->n; i++)
         rate[i] = -log1p(-fmin(r->rate[i], r->bursts - 0.5) / r->bursts);
     for (size_t i = r->n; rate && i < r->n + unseen; i++)
@@ -278,7 +276,7 @@ static int take_paces(struct measuring *m, double hz)
 /* Share of indirect jumps whose target the predictor has no room for; their targets. Those that no burst saw take room, too. */
 static int take_targets(const struct cs_edge_flow *flow, double *absent, double *targets)
 {
-    double *rate = malloc((5 * flow->n + 1) * sizeof *rate), all = 0, once = 0, twice = 0;
+    double *rate = calloc(5 * flow->n + 1, sizeof *rate), all = 0, once = 0, twice = 0;
     size_t n = 0, seen;
     *absent = 0;
     if (!rate)

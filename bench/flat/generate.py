@@ -69,5 +69,32 @@ def lookups():
     return by_pointer(500, lambda i: f"x = (x + {i}u) * 0x9e3779b97f4a7c15ul; x += data[(x >> 20) & mask];", 256 << 20)
 
 
+# ---- written after the rule was frozen ----
+
+def templates():
+    """C++: 1,500 instances of a template that fills and folds a small array, called through a base class."""
+    n = 1500
+    text = ["static void prepare(unsigned long span) { (void)span; }",
+            "struct Shape { virtual unsigned long fold(unsigned long) const = 0; };",
+            "template <int N> struct Kind : Shape { unsigned long fold(unsigned long x) const override {"
+            " unsigned long a[4] = {x, x + N, x * (N | 1), x ^ N};"
+            " for (int k = 0; k < 4; k++) { a[k] ^= a[(k + 1) & 3] >> (N % 13 + 1); a[k] += a[(k + 2) & 3] * (N % 7 + 3); }"
+            " if (a[0] & (1ul << (N % 40))) a[1] += a[2]; else a[2] -= a[3] + N;"
+            " return a[0] ^ a[1] ^ a[2] ^ a[3]; } };"]
+    text += [f"static const Kind<{i}> kind{i};" for i in range(n)]
+    text += ["static const Shape *const all[] = {" + ",".join(f"&kind{i}" for i in range(n)) + "};"]
+    return "\n".join(text) + main_of(n, 0, "next()", "all[order[i & 0xffff]]->fold(x)")
+
+
+def interpreter():
+    """700 handlers of an interpreter, each of which works on registers in memory; SPAN is that of its heap, 64 MB."""
+    body = lambda i: (f"unsigned long *r = (unsigned long *)data + {(i * 37) % 60};"
+                      f"r[1] += x ^ {i}; r[2] = r[1] * {2 * i + 1} + r[0];"
+                      f" if ((r[2] >> {i % 30 + 9}) & 1) r[3] += r[2]; else r[0] ^= r[3] >> 3;"
+                      + (f" x += data[(r[2] * 0x9e3779b97f4a7c15ul >> 16) & mask];" if i % 4 == 0 else "")
+                      + " return x + r[3];")
+    return by_pointer(700, body, 64 << 20, "next()")
+
+
 if __name__ == "__main__":
     print(globals()[sys.argv[1]]())

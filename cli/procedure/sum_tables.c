@@ -86,10 +86,11 @@ static void print_flat(struct output *out, const struct sum_tally *t)
     else
         output_line(out, "Not enough evidence for a first cause of the program as a whole: %s.",
                     v->missing ? v->missing : "nothing was measured");
-    for (int p = 0; p < CS_N_FLAT && !v->enough && v->first != CS_N_FLAT; p++)
-        if (v->share[p] >= 0.05)
-            output_line(out, "    %.0f %% (%.0f to %.0f): %s", 100 * v->share[p], 100 * v->low[p],
-                        100 * v->high[p], cs_flat_names[p].words);
+    if (!v->enough && f->bursts >= 1)
+        output_line(
+            out, "In use are about %s KB of code, %s targets of indirect jumps and calls, and %s KB of data.",
+            thousands(ceil(f->code_bytes / 1024)).text, thousands(f->targets).text,
+            thousands(ceil(f->data_bytes / 1024)).text);
 }
 
 static void print_notes(struct output *out, const struct sum_tally *t)
