@@ -13,7 +13,10 @@
 static double bursts_of(const struct accounting *x, uint32_t b)
 {
     const struct cs_frequency_input *input = &x->e->flow.input;
-    return input->flow ? cs_edge_flow_bursts(input->flow, input->image, x->a->cfg->blocks[b].start) : 0;
+    if (!input->flow ||
+        input->flow->from_paths) /* paths interpreted from samples are no bursts, and have no rate */
+        return 0;
+    return cs_edge_flow_bursts(input->flow, input->image, x->a->cfg->blocks[b].start);
 }
 
 int account_visits(struct accounting *x, struct cs_error *err)

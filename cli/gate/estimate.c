@@ -14,6 +14,7 @@
 #define RUNS_MIN 3
 #define PAIRS_MIN                                                                                            \
     6 /* fewer leave so few degrees of freedom that Welch's test finds more, though drift stays in */
+#define PAIRS_OF_ORDER 3 /* fewer of one order are fitted nearly exactly, and leave no error */
 #define PAIRS_FOR_MACHINE 8
 #define MACHINE_EXPLAINS 0.01 /* chance: below, the loop's column stays */
 #define TOO_FEW_OF_TEN 1.28   /* standard deviations: nine of ten are found */
@@ -136,14 +137,24 @@ static bool fit_pairs(const struct pair *pair, size_t n, const unsigned *used, u
     return true;
 }
 
+static bool has_both_orders(const struct pair *pair, size_t n)
+{
+    size_t first[2] = {0};
+    for (size_t p = 0; p < n; p++)
+        if (pair[p].column[1] != 0)
+            first[pair[p].column[1] > 0]++;
+    return first[0] >= PAIRS_OF_ORDER && first[1] >= PAIRS_OF_ORDER;
+}
+
 static bool estimate_in_turn(const struct pair *pair, size_t n, bool machine, struct gate_estimate *out)
 {
     struct fit fit, with;
-    if (!fit_pairs(pair, n, (const unsigned[]){0, 1}, 2, &fit) &&
+    const bool ordered = has_both_orders(pair, n);
+    if (!(ordered && fit_pairs(pair, n, (const unsigned[]){0, 1}, 2, &fit)) &&
         !fit_pairs(pair, n, (const unsigned[]){0}, 1, &fit))
         return false;
-    if (machine && n >= PAIRS_FOR_MACHINE && fit_pairs(pair, n, (const unsigned[]){0, 1, 2}, 3, &with) &&
-        with.error[2] > 0 &&
+    if (ordered && machine && n >= PAIRS_FOR_MACHINE &&
+        fit_pairs(pair, n, (const unsigned[]){0, 1, 2}, 3, &with) && with.error[2] > 0 &&
         cs_student_two_sided(with.value[2] / with.error[2], with.freedom) < MACHINE_EXPLAINS) {
         fit = with;
         out->machine_removed = true;

@@ -37,7 +37,6 @@ unsigned text_width(const char *text)
 
 size_t text_wrap(FILE *to, const char *text, unsigned width, unsigned from, unsigned indent)
 {
-    assert(!strchr(text, '\n'));
     size_t lines = 1, blanks = 0;
     unsigned at = from;
     if (!width || from + text_width(text) <= width) {

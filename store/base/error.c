@@ -2,16 +2,17 @@
 #include "store/base/error.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 int(cs_fail)(struct cs_error *err, int code, const char *format, ...)
 {
-    assert(err && code > 0);
+    assert(err);
     va_list args;
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    err->code = code;
-    return -code;
+    err->code = code > 0 ? code : EIO; /* an errno that nobody set is no success */
+    return -err->code;
 }

@@ -41,6 +41,22 @@ static void draw(struct drawing *d, struct gate_run run[], unsigned n)
     }
 }
 
+/* A rare wait: most runs have none. One pair of the other order would be fitted exactly. */
+TEST(one_wait_in_one_pair_is_no_growth)
+{
+    for (unsigned odd = 0; odd < 6; odd++) {
+        struct gate_run run[12] = {{0}};
+        for (unsigned i = 0; i < 12; i++)
+            run[i] = (struct gate_run){.side = i % 2 ^ (i / 2 == odd),
+                                       .began_ms = 1000 + i,
+                                       .value = i / 2 == odd && i % 2 == 0 ? 0.03 : 0,
+                                       .machine = (double)NAN};
+        struct gate_estimate e;
+        assert_true(gate_estimate(run, 12, GATE_DIFFERENCE, 0, &e));
+        assert_true(e.in_turn && e.low < 0 && e.high > 0 && e.chance > 0.05);
+    }
+}
+
 TEST(chances_of_equal_runs_are_uniform)
 {
     static const unsigned runs[] = {8, 16, 32};
@@ -169,6 +185,7 @@ TEST(a_command_is_split_as_a_shell_does)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_wait_in_one_pair_is_no_growth),
         cmocka_unit_test(chances_of_equal_runs_are_uniform),
         cmocka_unit_test(growth_is_found_through_drift_and_the_range_has_it),
         cmocka_unit_test(what_the_loop_explains_is_taken_out),
