@@ -9,9 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A lower bound of what the kernel takes for one: more of them are a verdict only if that alone is a growth that counts. */
-#define FAULT_NS 500.0
-#define SYSTEM_CALL_NS 100.0
+/* Bounds of what the kernel takes for one. More of them are a verdict only if the lower alone is a growth that counts, and
+ * as good as none only if the upper isn't one either: the pace tells what lies between. */
+struct cheap {
+    enum gate_count count;
+    const char *name;
+    double least_ns, most_ns;
+};
+static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
+                                     {GATE_SYSTEM_CALLS, "system calls", 100, 2000}};
+#define N_CHEAP (sizeof cheap / sizeof cheap[0])
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
 #define KEPT_APART 0.7  /* of their time: below, threads rarely run at the same time */
@@ -56,22 +63,29 @@ static struct gate_check *check_count(struct gate *gate, const struct gate_evide
 }
 
 /* Counts of what costs little: their growth is a verdict only where it must take time. */
-static bool check_cheap(struct gate *gate, const struct gate_evidence *e, enum gate_count count,
-                        const char *name, double each_ns)
+static bool check_cheap(struct gate *gate, const struct gate_evidence *e, const struct cheap *of)
 {
     const size_t n = e->functions.n_runs;
-    const double cpu = gate_mean(e->count[GATE_CPU], n, 0);
-    if (isnan(gate_mean(e->count[count], n, 0)) || isnan(gate_mean(e->count[count], n, 1)))
+    const double cpu = gate_mean(e->count[GATE_CPU], n, 0), least = gate->limits.ignore_below / 100;
+    if (isnan(gate_mean(e->count[of->count], n, 0)) || isnan(gate_mean(e->count[of->count], n, 1)))
         return true;
-    struct gate_check *c = check_count(gate, e, count, name, "per run", 1, "");
+    struct gate_check *c = check_count(gate, e, of->count, of->name, "per run", 1, "");
     if (!c)
         return false;
-    const double takes = (c->head - c->base) * each_ns / cpu;
-    if (c->known && c->verdict != GATE_SAME && !(fabs(takes) > gate->limits.ignore_below / 100)) {
-        char change[32];
+    const double more = (c->head - c->base) / cpu;
+    char change[32], part[2][32];
+    if (!c->known || c->verdict == GATE_SAME || fabs(more) * of->least_ns > least)
+        return true;
+    gate_percent(c->estimate.change, change);
+    if (fabs(more) * of->most_ns <= least) {
         c->verdict = GATE_SAME;
-        snprintf(c->sentence, sizeof c->sentence, "%s, which is far below %g %% of the CPU time",
-                 gate_percent(c->estimate.change, change), gate->limits.ignore_below);
+        snprintf(c->sentence, sizeof c->sentence, "%s, which is below %g %% of the CPU time", change,
+                 gate->limits.ignore_below);
+    } else {
+        c->verdict = GATE_CANT_TELL;
+        snprintf(c->sentence, sizeof c->sentence,
+                 "%s: by what one may cost, %s to %s of the CPU time, which the pace has to show", change,
+                 gate_percent(more * of->least_ns, part[0]), gate_percent(more * of->most_ns, part[1]));
     }
     return true;
 }
@@ -86,8 +100,10 @@ static bool check_work(struct gate *gate, const struct gate_evidence *e, const s
         gate_counted_judge(gate, counted, work);
     else if (isnan(work->base) || isnan(work->head))
         snprintf(work->sentence, sizeof work->sentence, "no instructions were counted");
-    return check_cheap(gate, e, GATE_FAULTS, "page faults", FAULT_NS) &&
-           check_cheap(gate, e, GATE_SYSTEM_CALLS, "system calls", SYSTEM_CALL_NS);
+    for (size_t i = 0; i < N_CHEAP; i++)
+        if (!check_cheap(gate, e, &cheap[i]))
+            return false;
+    return true;
 }
 
 /* Runs that didn't take turns: a change that all functions share may be the machine's. */
@@ -142,7 +158,9 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     const double elapsed = gate_whole(e);
     struct gate_check *c =
         gate_add(gate, "waits",
-                 e->waited ? "threads' waits per run, none for a CPU" : "elapsed time beyond CPU time", "s");
+                 e->waited ? "threads' waits per run, none for a CPU; changes in % of a run"
+                           : "elapsed time beyond CPU time",
+                 "s");
     struct gate_run *run = calloc(n + 1, sizeof *run);
     double net = 0;
     if (!c || !run) {
@@ -186,7 +204,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
                      "waits that really changed grew by %s of a run's time in sum",
                      gate_percent(net, change));
         else { /* that is what is judged, then */
-            c->what = "threads' waits of one kind per run, none for a CPU";
+            c->what = "threads' waits of one kind per run, none for a CPU; changes in % of a run";
             c->base = kind->base_ns * 1e-9;
             c->head = kind->head_ns * 1e-9;
             c->estimate = kind->estimate;
@@ -207,19 +225,36 @@ static struct gate_check *find_check(const struct gate *gate, const char *name)
     return NULL;
 }
 
+/* What a few more faults or calls cost is in the pace. */
+static void settle_cheap(struct gate *gate)
+{
+    const struct gate_check *pace = find_check(gate, "pace");
+    for (size_t i = 0; i < N_CHEAP; i++) {
+        struct gate_check *c = find_check(gate, cheap[i].name);
+        if (c && c->known && c->verdict == GATE_CANT_TELL && pace->verdict == GATE_SAME)
+            c->verdict = GATE_SAME;
+    }
+}
+
+static bool cheap_is_same(const struct gate *gate)
+{
+    bool same = true;
+    for (size_t i = 0; i < N_CHEAP; i++) {
+        const struct gate_check *c = find_check(gate, cheap[i].name);
+        same &= !c || c->verdict == GATE_SAME;
+    }
+    return same;
+}
+
 /* The pace changed, and all else that could be the program's doing didn't. */
 static void tell_layout(struct gate *gate, const struct gate_counted *counted)
 {
     struct gate_check *pace = find_check(gate, "pace");
-    static const char *const others[] = {"work", "page faults", "system calls"};
     if (!counted->known || !(counted->same_work || counted->nearly_same_work) ||
         (pace->verdict != GATE_SLOWER && pace->verdict != GATE_FASTER))
         return;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        const struct gate_check *c = find_check(gate, others[i]);
-        if (c && c->verdict != GATE_SAME)
-            return;
-    }
+    if (find_check(gate, "work")->verdict != GATE_SAME || !cheap_is_same(gate))
+        return;
     /* A few instructions that changed may take all the time: then their function is among those that grew. */
     for (size_t i = 0; i < gate->n_guilty; i++)
         if (gate_counted_differs(counted, &gate->guilty[i]))
@@ -281,7 +316,11 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e, const 
         gate_note(gate,
                   "All functions together changed by %s; of single functions' growth that is taken out.",
                   gate_percent(e->comparison.common_factor - 1, change));
-    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER && !counted->same_work)
+    bool explained = !cheap_is_same(gate);
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        explained |= gate->guilty[i].cause[0] != '\0';
+    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER && !counted->same_work &&
+        !explained)
         gate_note(
             gate,
             "Time changed and work did not: the cause is the memory, other instructions, or where code and "
@@ -314,8 +353,10 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
     if (rc == 0 && find_check(gate, "work")->verdict == GATE_SLOWER && counted.known)
         rc = gate_guilty_counted(gate, &counted, err);
-    if (rc == 0)
+    if (rc == 0) {
+        settle_cheap(gate);
         tell_layout(gate, &counted);
+    }
     if (rc == 0 && may_be_candidates(gate))
         rc = gate_guilty_candidates(gate, &e, find_check(gate, "pace")->estimate.change, err);
     if (rc == 0) {

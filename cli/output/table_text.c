@@ -42,7 +42,10 @@ static const char *cell_text(const struct column *k, const struct cell *c, char 
             snprintf(buffer, 64, "%s", thousands((double)c->count).text);
         return buffer;
     case NUMBER:
-        snprintf(buffer, 64, "%.*f", digits_of(k), c->number);
+        if (fabs(c->number) < 1e6 || !isfinite(c->number))
+            snprintf(buffer, 64, "%.*f", digits_of(k), c->number);
+        else
+            snprintf(buffer, 64, "%s", thousands(c->number).text);
         return buffer;
     case JSON:
     case NONE:
