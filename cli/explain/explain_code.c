@@ -202,6 +202,8 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
                    100 * fmin(a->worst.high, 1), "% of the function");
     if (*a->worst.reason)
         explain_text(e, "seen", a->worst.reason);
+    if (a->unseen)
+        explain_text(e, "not seen", a->unseen);
     add_alternatives(e, sums, a->worst.cause);
     if (sums->unexplained > 0)
         explain_number(e, "unexplained stall", of_time(sums, sums->unexplained), NAN, NAN,

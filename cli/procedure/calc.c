@@ -80,6 +80,9 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     else if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
                     100 * a.saves);
+    if (a.unseen)
+        output_line(out, "%s.", a.unseen);
+    output_set(out, "unseen", a.unseen ? json_string(a.unseen) : json_null());
     output_set(out, "kernel_share", json_real(100 * a.kernel.all));
     output_set(out, "kernel", kernel_time_json(&a.kernel));
     output_set(out, "sentence", json_text(a.sentence));

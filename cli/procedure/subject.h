@@ -33,6 +33,7 @@ struct calc_answer {
     struct worst_cause worst; /* without a share where the evidence doesn't suffice */
     char sentence[1200];
     const char *advice; /* NULL: none */
+    const char *unseen; /* what would look the same and nothing observes; NULL: nothing */
     double saves;       /* share of the function's time; NAN of a shared line */
     struct kernel_time kernel;
 };
