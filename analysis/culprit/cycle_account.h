@@ -71,6 +71,7 @@ struct cs_cycle_account {
     struct cs_cycle_account_block *blocks;
     struct cs_culprit_classification *classifications; /* those that aren't empty: two kilobytes each */
     uint64_t samples;
+    struct cs_culprit_values values;
     double cycles_a_sample;
     double scale; /* executions of one visit */
     /* Bounds of a fitted scale: all time is M and nothing stalls; every suspect that was observed costs its

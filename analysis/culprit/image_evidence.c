@@ -252,6 +252,12 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
     return cs_machine_recall(out, &ignored_age_s, err);
 }
 
+int cs_culprit_values(struct cs_store *store, struct cs_culprit_values *out, struct cs_error *err)
+{
+    int rc = cs_store_counter(store, "burst-values", &out->looked, err);
+    return rc < 0 ? rc : cs_store_counter(store, "burst-denormal", &out->denormal, err);
+}
+
 /* The newest epoch says it for all. */
 static double burst_rate_hz(struct cs_store *store)
 {

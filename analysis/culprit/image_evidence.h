@@ -8,7 +8,14 @@
 #include "analysis/frequency/evidence.h"
 #include "store/store.h"
 
+/* What bursts saw of values, over all images. Older recordings didn't look. */
+struct cs_culprit_values {
+    uint64_t looked, denormal; /* bursts; those whose arithmetic met denormal numbers */
+};
+int cs_culprit_values(struct cs_store *store, struct cs_culprit_values *out, struct cs_error *err);
+
 struct cs_culprit_evidence {
+    struct cs_culprit_values values;   /* set by who asks: it is the same for all images of a store */
     struct cs_frequency_evidence flow; /* samples of the time event, edges */
     struct cs_table *memory, *branches, *lines, *footprints, *sharing;
     struct cs_culprit_counted {

@@ -267,14 +267,14 @@ bool rule_port_slack(const struct cs_culprit_stall *s, const struct cs_machine *
 
 /* ---- residual: no evidence of their own ---- */
 
-/* A denormal operand or result takes a slow path of up to 160 cycles (SDM). Nothing observes values: named
+/* A denormal operand or result takes a slow path of up to 160 cycles (SDM). Which instruction met one isn't observed: named
  * only for floating-point arithmetic that is slow for no other reason. */
 bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
                    struct cs_culprit_suspect *out)
 {
     (void)m;
     const struct cs_culprit_memory *f = &s->load_before_memory;
-    if (!rule_is(s->op, CS_ISA_OP_FLOAT) || rule_rest(s) < CS_MODEL_DENORMAL_MIN)
+    if (s->no_denormals || !rule_is(s->op, CS_ISA_OP_FLOAT) || rule_rest(s) < CS_MODEL_DENORMAL_MIN)
         return false;
     if (s->load_before && f->seen && f->new_lines >= CS_MODEL_RATE_NEGLIGIBLE &&
         f->new_lines * rule_level(m, f).cycles > rule_rest(s))

@@ -106,7 +106,24 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
     }
     bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
                 v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
-    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended ? n : 0;
+    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->denormal ? n : 0;
+}
+
+#define FLOAT_SAMPLES 0.5 /* of all, at floating-point arithmetic and at what comes next */
+#define BURSTS_MET 0.5    /* of those that saw the code: fewer met denormal numbers elsewhere */
+
+static bool is_float_bound(const struct cs_cycle_account *a, enum cs_culprit_cause named)
+{
+    double at_floats = 0, all = 0;
+    if (!a->scale_fitted || (named != CS_CAUSE_PORT && named != CS_CAUSE_DEPENDENCY))
+        return false;
+    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
+        all += insn->attributed;
+        if (insn->op.flags & CS_ISA_OP_FLOAT || (i && insn[-1].op.flags & CS_ISA_OP_FLOAT))
+            at_floats += insn->attributed;
+    }
+    return all > 0 && at_floats >= FLOAT_SAMPLES * all;
 }
 
 struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
@@ -140,7 +157,13 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
     v.contended |= v.named == CS_CAUSE_LOCK &&
                    a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;
-    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched && !v.contended;
+    const bool floats = is_float_bound(a, v.named);
+    const double looked = (double)a->values.looked;
+    v.values_unknown = floats && !(looked > 0);
+    v.denormal = floats && looked > 0 && (double)a->values.denormal >= BURSTS_MET * fmin(v.bursts, looked) &&
+                 a->values.denormal > 0;
+    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched &&
+               !v.contended && !v.denormal;
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);

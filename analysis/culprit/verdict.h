@@ -23,8 +23,11 @@ struct cs_culprit_verdict {
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
      * nothing timed it, or it may be as much. Or a lock where false sharing of its line may cost as much. */
     bool contended;
+    /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it should take.
+     * Bursts didn't look for them; or they met them, which leaves no verdict. */
+    bool values_unknown, denormal;
     bool counted; /* counted events speak for most of the first cause */
-    bool enough;  /* none of the four above, and bursts >= needed or counted */
+    bool enough;  /* none of those above but values_unknown, and bursts >= needed or counted */
     unsigned
         n_several; /* where the first can't be told: causes that share the time, most first. None has half of it, and there
                            are bursts enough to say that; 0 = no such verdict */

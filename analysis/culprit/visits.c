@@ -27,6 +27,7 @@ int account_visits(struct accounting *x, struct cs_error *err)
     if (rc)
         return rc;
     a->frequencies = !f.from_samples && f.observed > 0;
+    a->values = x->e->values;
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         /* The estimate leaves traces of flow where nothing was seen: not an execution, but what it takes for a number. */
         a->blocks[b].visits = f.block[b] < VISITS_MIN ? 0 : f.block[b];

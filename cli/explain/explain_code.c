@@ -30,10 +30,10 @@ static double most_of(const struct cs_cycle_account_summary *s, int cause)
     return s->high[cause] + s->statics[cause] + s->unattributed;
 }
 
-/* Nothing observes the values that arithmetic has: whether some are denormal isn't seen. */
-static bool has_arithmetic(const struct cs_cycle_account *a)
+/* Whether some values of arithmetic are denormal is seen only by bursts that look for that. */
+static bool may_have_denormals(const struct cs_cycle_account *a)
 {
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+    for (uint32_t i = 0; i < a->cfg->n_insns && (!a->values.looked || a->values.denormal); i++)
         if (a->insns[i].op.flags & CS_ISA_OP_FLOAT && a->insns[i].visits > 0)
             return true;
     return false;
@@ -46,7 +46,7 @@ static void rule_out(struct explanation *e, const struct cs_cycle_account *a)
     const double off = s->gain; /* shares may be wrong by as much */
     for (int c = 0; c < (a->generic_core ? CS_CAUSE_DIVIDER : CS_N_CAUSES); c++) {
         double most = most_of(s, c) + off;
-        if (most < RULED_OUT_BELOW * s->total && (c != CS_CAUSE_DENORMAL || !has_arithmetic(a)))
+        if (most < RULED_OUT_BELOW * s->total && (c != CS_CAUSE_DENORMAL || !may_have_denormals(a)))
             e->ruled_out[e->n_ruled_out++] = (struct explain_ruled_out){
                 cs_culprit_cause_names[c].name, cs_culprit_cause_names[c].words, of_time(s, most)};
     }

@@ -33,7 +33,8 @@ struct page_image *page_images_open(struct page_images *images, const struct par
         return one;
     if (cs_culprit_evidence_open(p->store, flow, image->image.id, NULL, &one->evidence, &ignored) != 0) {
         one->evidence = NULL;
-    } else if (calc_scheduler(args, isa, &one->evidence->machine, image->image.id, &one->scheduler,
+    } else if (cs_culprit_values(p->store, &one->evidence->values, &ignored) != 0 ||
+               calc_scheduler(args, isa, &one->evidence->machine, image->image.id, &one->scheduler,
                               &ignored) != 0) {
         cs_scheduler_close(one->scheduler);
         cs_culprit_evidence_close(one->evidence);

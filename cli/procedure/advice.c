@@ -154,26 +154,3 @@ double cause_saves(const struct worst_cause *c, const struct cs_machine *m)
 {
     return c->cause < CS_N_CAUSES ? c->share * (1 - remedy_costs(c, m)) : 0;
 }
-
-#define FLOAT_SAMPLES 0.5 /* of the block's, at its floating-point arithmetic and what comes next */
-
-/* A scale that is fitted takes slow values for a slow loop: denormal operands cost each execution as much. */
-const char *cause_unseen(const struct worst_cause *worst, const struct cs_cycle_account *a)
-{
-    const uint32_t b = worst->cause == CS_CAUSE_PORT || worst->cause == CS_CAUSE_DEPENDENCY
-                           ? cs_cfg_block(a->cfg, worst->responsible)
-                           : CS_CFG_EXIT;
-    double at_floats = 0, all = 0;
-    if (b >= a->cfg->n_blocks || !a->scale_fitted)
-        return NULL;
-    for (uint32_t k = 0; k < a->cfg->blocks[b].n_insns; k++) {
-        const struct cs_cycle_account_insn *insn = &a->insns[a->cfg->blocks[b].first_insn + k];
-        const bool floats = insn->op.flags & CS_ISA_OP_FLOAT || (k && insn[-1].op.flags & CS_ISA_OP_FLOAT);
-        all += (double)insn->samples;
-        at_floats += floats ? (double)insn->samples : 0;
-    }
-    return all > 0 && at_floats >= FLOAT_SAMPLES * all
-               ? "Denormal numbers would look the same, because nothing observes values. If the program is "
-                 "faster when linked with -ffast-math, which sets them to zero, they are the cause"
-               : NULL;
-}

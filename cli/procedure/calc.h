@@ -75,7 +75,7 @@ bool cause_spins(const struct worst_cause *worst, const struct cs_cycle_account 
 /* What usually helps; NULL when there is nothing to say. */
 const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* What takes such time, too, and isn't observed: a sentence, or NULL. */
-const char *cause_unseen(const struct worst_cause *worst, const struct cs_cycle_account *account);
+const char *verdict_unseen(const struct cs_culprit_verdict *verdict);
 /* False or true sharing. What it costs depends on the processor and on how often the threads run at the same time: shares are
  * ranges, and there is no figure of what a change saves. */
 bool cause_is_shared_line(const struct worst_cause *worst);

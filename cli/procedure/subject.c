@@ -95,6 +95,9 @@ int calc_subject_open(struct calc_subject *s, const struct parsed *args, struct 
                                   err);
     if (rc)
         return rc;
+    rc = cs_culprit_values(s->profile.store, &s->evidence->values, err);
+    if (rc)
+        return rc;
     if (!*s->evidence->event && s->rows.total[s->profile.main_event])
         return cs_fail(err, 2,
                        "no event of time (cycles or a clock) was recorded, only %s. calc explains time; list "
@@ -151,6 +154,6 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
     }
     cause_sentence(&a->worst, s->code, a->sentence, sizeof a->sentence);
     a->advice = a->kernel.first || a->kernel.all > a->kernel.own ? NULL : cause_advice(&a->worst, s->account);
-    a->unseen = cause_unseen(&a->worst, s->account);
+    a->unseen = verdict_unseen(&a->verdict);
     a->saves = cause_is_shared_line(&a->worst) ? (double)NAN : cause_saves(&a->worst, &s->evidence->machine);
 }

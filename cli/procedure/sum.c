@@ -33,6 +33,7 @@ struct sum_work {
     const struct cs_edge_flow *flow;
     bool *pooled; /* of each row */
     double pooled_samples;
+    struct cs_culprit_values values;
     uint64_t n_explained;
     size_t begun_bytes;
     struct cs_scheduler *scheduler; /* the last that was opened: it and the next share calls of the model */
@@ -76,7 +77,7 @@ static int open_image(const struct sum_work *w, struct open_image *o, struct cs_
     rc = cs_culprit_evidence_open(w->profile->store, w->flow, image->id, option(w->args, "event"),
                                   &o->evidence, err);
     if (rc == 0)
-        o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples;
+        o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples, o->evidence->values = w->values;
     return rc ? rc
               : calc_scheduler(w->args, cs_image_isa(o->code), &o->evidence->machine, image->id,
                                &o->scheduler, err);
@@ -312,6 +313,8 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     bool *left = calloc(p->n_images + 1, sizeof *left); /* images with procedures that aren't begun */
     w.pooled = calloc(rows->n + 1, sizeof *w.pooled);
     int rc = first && left && w.pooled ? profile_edge_flow(p, &flow, err) : cs_fail(err, ENOMEM, "no memory");
+    if (rc == 0)
+        rc = cs_culprit_values(p->store, &w.values, err);
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
         const struct profile_row *row = &rows->row[i];
         double samples = (double)row->samples[p->main_event];

@@ -99,6 +99,14 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  words_of(v->named), 100 * v->named_share);
         return;
     }
+    if (v->denormal && v->bursts >= v->needed) {
+        snprintf(
+            text, size,
+            "No cause named: arithmetic met denormal numbers, which may cost what looks like %s (%.0f %%). "
+            "Linked with -ffast-math, which sets them to zero, the program shows it by its speed",
+            words_of(v->named), 100 * v->named_share);
+        return;
+    }
     if (v->n_several) {
         several_sentence(v, text, size);
         return;
@@ -127,11 +135,20 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     }
 }
 
+const char *verdict_unseen(const struct cs_culprit_verdict *v)
+{
+    return v->values_unknown
+               ? "Denormal numbers would look the same, and this recording's bursts didn't look for them. If "
+                 "the "
+                 "program is faster when linked with -ffast-math, which sets them to zero, they are the cause"
+               : NULL;
+}
+
 json_t *verdict_json(const struct cs_culprit_verdict *v)
 {
     json_t *several = json_array();
     for (unsigned i = 0; i < v->n_several; i++)
         json_array_append_new(several, json_string(cs_culprit_cause_names[v->several[i]].name));
-    return json_pack("{s:b, s:f, s:f, s:o}", "enough", v->enough, "bursts", v->bursts, "needed", v->needed,
-                     "several", several);
+    return json_pack("{s:b, s:f, s:f, s:o, s:b}", "enough", v->enough, "bursts", v->bursts, "needed",
+                     v->needed, "several", several, "denormal", v->denormal);
 }

@@ -67,6 +67,7 @@ struct cs_burst_config {
 
 struct cs_burst_statistics {
     uint64_t bursts, instructions, stopped_ns;
+    uint64_t denormal;                        /* bursts whose SSE or AVX arithmetic met denormal numbers */
     uint64_t triggers;                        /* when a burst was due */
     uint64_t end[CS_BURST_CAUSE_N];           /* by enum cs_burst_cause */
     uint64_t skip[CS_BURST_SKIP_N];           /* by enum cs_burst_skip: triggers without a burst */

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define COUNTERS_MAX (4 + CS_BURST_CAUSE_N + CS_BURST_SKIP_N)
+#define COUNTERS_MAX (6 + CS_BURST_CAUSE_N + CS_BURST_SKIP_N)
 
 struct burst_counters {
     size_t n;
@@ -31,6 +31,9 @@ int cs_burst_counters_merge(const struct cs_burst_statistics *s, struct cs_burst
     struct burst_counters fresh = {.n = 0};
     put_counter(&fresh, "bursts", "", s->bursts - c->bursts);
     put_counter(&fresh, "burst-instructions", "", s->instructions - c->instructions);
+    put_counter(&fresh, "burst-values", "",
+                s->bursts - c->bursts); /* that would have seen denormal numbers */
+    put_counter(&fresh, "burst-denormal", "", s->denormal - c->denormal);
     put_counter(&fresh, "burst-held-ns", "", s->stopped_ns - c->stopped_ns);
     put_counter(&fresh, "burst-unplaced", "", s->unplaced - c->unplaced);
     for (unsigned i = 0; i < CS_BURST_CAUSE_N; i++)

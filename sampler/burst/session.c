@@ -173,6 +173,7 @@ static double count(struct cs_burst *burst, struct cs_burst_followed *f, pid_t t
     } else {
         s->end[o->cause]++;
         s->bursts++;
+        s->denormal += o->denormal != 0;
         s->instructions += o->followed;
         burst->stopped_us[burst->n_stopped++ % STOPPED_KEPT] = (float)(o->stopped_ns / 1e3);
         if (o->instructions) {

@@ -170,6 +170,7 @@ struct cs_burst_outcome {
     uint64_t stop_at; /* address where the burst ended */
     uint32_t n_edges, n_memory, n_branches, n_lines;
     uint32_t rows_dropped;
+    uint32_t denormal; /* 1: arithmetic met denormal numbers */
     uint32_t n_intervals;
     uint32_t timing_tried, timing_found, timing_ambiguous,
         timing_beyond;       /* 1: the thread was looked at, and what became of that */

@@ -76,6 +76,7 @@ void take_rows(struct cs_burst_shared *to, const struct cs_burst_shared *rows, b
     outcome->instructions = least(from.instructions, outcome->followed);
     outcome->blocks = least(from.blocks, outcome->followed);
     outcome->hot_branch = from.hot_branch;
+    outcome->denormal = from.denormal != 0;
     outcome->rows_dropped = least(from.rows_dropped, outcome->followed);
     outcome->n_edges = least(from.n_edges, CS_BURST_EDGES_MAX);
     outcome->n_memory = least(from.n_memory, CS_BURST_ROWS_MAX);

@@ -60,6 +60,7 @@ static void follow(const struct replay_ask *ask, struct replay_told *told)
               ask->timed ? timed_trace_room(capacity) : capacity, ask->deadline, &run);
     outcome->cause = told->cause = run.cause;
     outcome->start = registers.rip;
+    outcome->denormal = run.denormal;
     told->next = run.next;
     told->pages_faulted = pages_faulted;
     told->blocks_translated = blocks_translated;

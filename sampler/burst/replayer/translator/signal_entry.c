@@ -61,6 +61,18 @@ static void base_set(bool gs, uint64_t value)
         __asm__ volatile("wrfsbase %0" : : "r"(value));
 }
 
+/* MXCSR (SDM volume 1, 10.2.3) in the legacy area: flags that arithmetic sets and nobody clears. They are cleared in the copy
+ * alone. A program that reads them there sees what the burst did. */
+#define MXCSR_AT 24
+#define DENORMAL_OPERAND (1U << 1)
+#define UNDERFLOW (1U << 4)
+#define FLUSHES_TO_ZERO (1U << 15)
+
+static uint32_t *mxcsr_of(ucontext_t *context)
+{
+    return (uint32_t *)(void *)((uint8_t *)context->uc_mcontext.fpregs + MXCSR_AT);
+}
+
 #define FP_MAGIC 0x46505853U /* in the frame's reserved words when an extended area follows */
 #define XFEATURE_PKRU (1ULL << 9)
 
@@ -96,6 +108,8 @@ static void end_burst(ucontext_t *context, enum cs_burst_cause cause, uint64_t n
     now.run->next = next;
     now.run->end = (const uint8_t *)hot.cursor;
     now.run->last_partial = partial;
+    const uint32_t flags = *mxcsr_of(context);
+    now.run->denormal = flags & DENORMAL_OPERAND || (flags & UNDERFLOW && !(flags & FLUSHES_TO_ZERO));
     memcpy(context->uc_mcontext.gregs, now.own, sizeof now.own);
     now.running = false;
     now.fs = (uint64_t)own_fs;
@@ -118,6 +132,7 @@ static void enter(ucontext_t *context)
     now.own[REG_RIP] = (greg_t)burst_over;
     load_registers(g, now.registers);
     load_vectors((uint8_t *)context->uc_mcontext.fpregs);
+    *mxcsr_of(context) &= ~(DENORMAL_OPERAND | UNDERFLOW);
     now.fs = now.registers->fs_base;
     base_set(true, now.registers->gs_base);
     now.running = true;

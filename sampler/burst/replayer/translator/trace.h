@@ -11,6 +11,7 @@ struct run {
     const uint8_t *start, *end; /* of the trace */
     uint64_t next;              /* address where it stopped */
     bool last_partial;          /* the last block was left in its middle */
+    bool denormal;              /* SSE or AVX arithmetic met denormal numbers */
 };
 typedef uint32_t loose32 __attribute__((aligned(1), may_alias));
 typedef uint64_t loose64 __attribute__((aligned(1), may_alias));
