@@ -66,7 +66,7 @@ cp "$a" old/app; cp "$b" new/app; cp "$c" equal/app
 record one.store old/app 10
 gate --store one.store --image app
 [ $code = 3 ] && grep -q "no build of app before aaaaaa" err || fail "one build: exit $code: $(cat said err)"
-for i in 1 2 3 4; do for side in old new new old; do record s $side/app 10; done; done
+for i in 1 2 3 4; do for side in old new new old; do record s $side/app 40; done; done
 record s new/app 1 # another command
 "$CYCLESCOPE" record --no-bursts -o s -- sh -c "old/app 5; new/app 5" >/dev/null 2>&1 || fail "record both"
 gate --store s --image app --json $([ -d repository ] && echo --repository repository)
@@ -93,7 +93,7 @@ if [ -d repository ]; then
     [ $code = 3 ] && grep -q "no repository" err || fail "no repository: exit $code: $(cat said err)"
 fi
 # Equal code of another build-id, the newest build: not slower, and its neighbour is the base.
-for i in 1 2; do for side in new equal equal new; do record s $side/app 10; done; done
+for i in 1 2; do for side in new equal equal new; do record s $side/app 40; done; done
 gate --store s --image app --json
 [ $code = 0 ] || [ $code = 2 ] || fail "equal code: exit $code: $(cat said err)"
 python3 -c 'import json; b = json.load(open("said"))["builds"]; assert [x["build_id"][0] for x in b] == ["b", "c"], b' || fail "equal code: $(cat said)"
