@@ -11,6 +11,7 @@
 #include "store/base/text.h"
 #include "store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,6 +228,7 @@ int interval_matrix_of(struct interval_matrix *matrix, struct cs_store *store,
     }
     cs_image_close(g.code);
     free(g.rows);
+    assert(rc < 0 || (matrix->main_event < matrix->n_events && matrix->n_intervals <= INTERVALS_MAX));
     if (rc < 0)
         interval_matrix_close(matrix);
     return rc;

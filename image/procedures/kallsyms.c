@@ -4,6 +4,7 @@
 
 #include "store/base/bisect.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ bool cs_kallsyms_next(FILE *f, struct cs_kallsyms_symbol *out)
 
 size_t cs_kallsyms_first(const struct cs_kallsyms_wanted *wanted, size_t n, uint64_t addr)
 {
+    assert(n == 0 || wanted[0].addr <= wanted[n - 1].addr);
     return cs_bisect(n, i, wanted[i].addr < addr);
 }
 
