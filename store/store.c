@@ -157,6 +157,17 @@ static void host_part(char *host, size_t size)
             *c = '_';
 }
 
+/* With thousandths: a second may have the beginnings of several short runs. */
+static void now_in_utc(char text[32])
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t n = strftime(text, 32, "%Y%m%dT%H%M%S", &utc);
+    snprintf(text + n, 32 - n, ".%03uZ", (unsigned)(now.tv_nsec / 1000000));
+}
+
 static int write_epoch_meta(const struct cs_store *store, const char *host, const char *started,
                             const char *meta, struct cs_error *err)
 {
@@ -179,8 +190,6 @@ static int write_epoch_meta(const struct cs_store *store, const char *host, cons
 int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *err)
 {
     char host[64], started[32];
-    time_t now = time(NULL);
-    struct tm utc;
     struct cs_store_pathname path;
     bool made = false;
 
@@ -188,14 +197,13 @@ int cs_store_epoch(struct cs_store *store, const char *meta, struct cs_error *er
         return cs_fail(err, EACCES, "the store %s is open for reading", store->path);
     end_epoch(store);
     host_part(host, sizeof host);
-    gmtime_r(&now, &utc);
-    strftime(started, sizeof started, "%Y%m%dT%H%M%SZ", &utc);
+    now_in_utc(started);
     int rc = cs_store_directory_make(store->path, NULL, err); /* it may have been removed meanwhile */
     for (unsigned i = 1; rc == 0 && !made; i++) {
         char suffix[16] = "";
         if (i > 1)
             snprintf(suffix, sizeof suffix, "-%u", i);
-        snprintf(store->epoch, sizeof store->epoch, "%s-%s%s", started, host, suffix);
+        snprintf(store->epoch, sizeof store->epoch, "%.15sZ-%s%s", started, host, suffix);
         rc = cs_store_pathname_join(&path, err, "%s/%s", store->path, store->epoch);
         if (rc == 0)
             rc = cs_store_directory_make(path.text, &made, err);
@@ -232,16 +240,11 @@ static void end_epoch(struct cs_store *store)
 {
     struct cs_store_pathname path, meta;
     struct cs_error ignored;
-    struct timespec now;
-    struct tm utc;
-    char ended[48];
+    char ended[32];
     int lock = store->epoch[0] ? lock_epoch(store, &ignored) : -1;
     if (lock < 0)
         return;
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    size_t n = strftime(ended, sizeof ended, "%Y%m%dT%H%M%S", &utc);
-    snprintf(ended + n, sizeof ended - n, ".%03uZ", (unsigned)(now.tv_nsec / 1000000));
+    now_in_utc(ended);
     struct cs_table *facts = cs_table_open(&cs_schema_facts);
     int rc = cs_store_pathname_join(&path, &ignored, "%s/%s", store->path, store->epoch);
     rc = rc < 0 ? rc : cs_store_pathname_join(&meta, &ignored, "%s/" CS_EPOCH_META, path.text);

@@ -508,7 +508,7 @@ def check_epoch(folder):
     meta = facts(os.path.join(folder, "epoch.meta"), "epoch")
     need(meta.keys() <= {"host", "started", "ended", "meta"}, "an epoch's facts are host, started, ended and meta: " + folder)
     need("host" in meta and "started" in meta, "an epoch has a host and a time: " + folder)
-    need(all(re.fullmatch(r"\d{8}T\d{6}Z", started) for started in meta["started"]), "started is a UTC time: " + folder)
+    need(all(re.fullmatch(r"\d{8}T\d{6}(\.\d{3})?Z", started) for started in meta["started"]), "started is a UTC time: " + folder)
     need(all(re.fullmatch(r"\d{8}T\d{6}\.\d{3}Z", ended) for ended in meta.get("ended", [])), "ended is a UTC time: " + folder)
     for text in meta.get("meta", []):
         try:
