@@ -80,9 +80,9 @@ gate --for 20s --base-command ./near --relink ./link-both --json -- ./far
 printf '#!/bin/bash\ncp across.o across && echo "$RANDOM$CYCLESCOPE_LAYOUT" >>across\n' >link-same
 chmod +x link-same
 cp across across.o
-gate --for 20s --base-command ./aligned --relink ./link-same -- ./across
+gate --for 10s --base-command ./aligned --relink ./link-same -- ./across
 [ $code = 1 ] && grep -q "made 0 other files" said || fail "no other layout: exit $code: $(cat said err)"
-gate --for 20s --base-command ./aligned --relink false -- ./across
+gate --for 10s --base-command ./aligned --relink false -- ./across
 [ $code = 3 ] && grep -q "false failed with CYCLESCOPE_LAYOUT=1" err || fail "a command that fails: exit $code: $(cat said err)"
 cp aligned same
 gate --for 3s --base-command ./aligned --relink false -- ./same
