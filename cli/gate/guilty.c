@@ -122,12 +122,30 @@ static int find_lines(struct gate *gate, const struct gate_evidence *e, struct c
     return rc;
 }
 
+static int keep_function(struct gate *gate, const struct gate_evidence *e, const struct change *x,
+                         bool candidate)
+{
+    const double seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
+    char *name = gate_readable(x->row->name);
+    const struct gate_guilty one = {.function = name,
+                                    .image = x->row->image,
+                                    .kind = "function",
+                                    .base = x->cost_a * seconds,
+                                    .head = x->cost_b * seconds,
+                                    .share = 100 * growth_of(&e->comparison, x) / cost_of_base(e),
+                                    .ratio = x->ratio,
+                                    .candidate = candidate};
+    int rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
+    free(name);
+    return rc;
+}
+
 /* "work.c:11 (A: 8)" is shown; the head's line is the one in front. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool slower, double *net,
                           struct cs_error *err)
 {
     const struct comparison *c = &e->comparison;
-    const double base = cost_of_base(e), seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
+    const double base = cost_of_base(e);
     int rc = 0;
     *net = 0;
     for (size_t i = 0; rc == 0 && base > 0 && i < c->n && c->change[i].significant; i++) {
@@ -137,16 +155,7 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
             *net += growth_of(c, x) / base;
         if (!(real || slower) || growth_of(c, x) <= 0)
             continue;
-        char *name = gate_readable(x->row->name);
-        const struct gate_guilty one = {.function = name,
-                                        .image = x->row->image,
-                                        .kind = "function",
-                                        .base = x->cost_a * seconds,
-                                        .head = x->cost_b * seconds,
-                                        .share = 100 * growth_of(c, x) / base,
-                                        .ratio = x->ratio};
-        rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
-        free(name);
+        rc = keep_function(gate, e, x, false);
     }
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for functions");
@@ -169,7 +178,7 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, dou
                            struct cs_error *err)
 {
     const struct comparison *c = &e->comparison;
-    const double base = cost_of_base(e), seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
+    const double base = cost_of_base(e);
     double below = INFINITY;
     int rc = 0;
     for (size_t i = 0; i < gate->n_guilty; i++)
@@ -180,17 +189,7 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, dou
         if (!x)
             break;
         below = growth_of(c, x);
-        char *name = gate_readable(x->row->name);
-        const struct gate_guilty one = {.function = name,
-                                        .image = x->row->image,
-                                        .kind = "function",
-                                        .base = x->cost_a * seconds,
-                                        .head = x->cost_b * seconds,
-                                        .share = 100 * below / base,
-                                        .ratio = x->ratio,
-                                        .candidate = true};
-        rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
-        free(name);
+        rc = keep_function(gate, e, x, true);
     }
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for functions");
