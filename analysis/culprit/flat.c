@@ -18,9 +18,12 @@
 
 #define BURST_INSTRUCTIONS 16000 /* of which all rows but edges are */
 
-struct recency {
-    double *rate, *first; /* of a line or page: bursts that have it, of all; first uses, an instruction */
-    size_t n, capacity;
+struct use {
+    double bursts, first; /* that have it; first uses */
+};
+
+struct recency { /* of lines or pages */
+    CS_ARRAY(struct use) uses;
     double bursts, once, twice;
 };
 
@@ -33,22 +36,25 @@ struct measuring {
     struct cs_error *err;
 };
 
+/* As many as no burst saw, by those that one and that two saw (Chao 1984). */
+static double unseen_by(double once, double twice)
+{
+    return twice > 0 ? once * once / 2 / twice : once;
+}
+
+static void count_use(double bursts, double *once, double *twice)
+{
+    *once += bursts > 0 && bursts <= 1;
+    *twice += bursts > 1 && bursts <= 2;
+}
+
 static int add_recency(struct recency *r, double bursts, double first)
 {
-    if (r->n == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 1024;
-        double *rate = realloc(r->rate, capacity * sizeof *rate);
-        r->rate = rate ? rate : r->rate;
-        double *firsts = rate ? realloc(r->first, capacity * sizeof *firsts) : NULL;
-        r->first = firsts ? firsts : r->first;
-        if (!firsts)
-            return -ENOMEM;
-        r->capacity = capacity;
-    }
-    r->once += bursts <= 1;
-    r->twice += bursts > 1 && bursts <= 2;
-    r->rate[r->n] = bursts;
-    r->first[r->n++] = first;
+    struct use *use = cs_array_add(&r->uses);
+    if (!use)
+        return -ENOMEM;
+    *use = (struct use){bursts, first};
+    count_use(bursts, &r->once, &r->twice);
     return 0;
 }
 
@@ -74,27 +80,27 @@ double cs_flat_kept(const double *rate, size_t n, double room)
     return low;
 }
 
-/* First uses that a cache of so much room has lost. Lines that no burst saw take room, too: as many as those seen once and twice
- * tell (Chao 1984). */
-static double lost(const struct recency *r, double room)
+/* Adds first uses that a cache of so much room has lost, by instruction. Lines that no burst saw take room, too. */
+static int add_lost(double *to, const struct recency *r, double room, double instructions)
 {
-    const size_t unseen =
-        r->twice > 0 ? (size_t)fmin(r->once * r->once / 2 / r->twice, 4.0 * (double)r->n) : (size_t)r->once;
-    double *rate = calloc(r->n + unseen + 1, sizeof *rate), sum = 0;
-    for (size_t i = 0; rate && i < r->n; i++)
-        rate[i] = -log1p(-fmin(r->rate[i], r->bursts - 0.5) / r->bursts);
-    for (size_t i = r->n; rate && i < r->n + unseen; i++)
+    const size_t n = r->uses.n, unseen = (size_t)fmin(unseen_by(r->once, r->twice), 4.0 * (double)n);
+    double *rate = calloc(n + unseen + 1, sizeof *rate);
+    if (!rate)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        rate[i] = -log1p(-fmin(r->uses.at[i].bursts, r->bursts - 0.5) / r->bursts);
+    for (size_t i = n; i < n + unseen; i++)
         rate[i] = 0.5 / r->bursts;
-    const double kept = rate ? cs_flat_kept(rate, r->n + unseen, room) : INFINITY;
-    for (size_t i = 0; rate && i < r->n; i++)
-        sum += r->first[i] * exp(-rate[i] * kept);
+    const double kept = cs_flat_kept(rate, n + unseen, room);
+    for (size_t i = 0; i < n; i++)
+        *to += r->uses.at[i].first * exp(-rate[i] * kept) / instructions;
     free(rate);
-    return sum;
+    return 0;
 }
 
 static double population(const struct recency *r)
 {
-    return (double)r->n + (r->twice > 0 ? r->once * r->once / 2 / r->twice : r->once);
+    return (double)r->uses.n + unseen_by(r->once, r->twice);
 }
 
 static int select_of(struct measuring *m, enum cs_kind kind, const char *event, const char *image,
@@ -191,8 +197,7 @@ static int take_data(struct measuring *m, struct cs_table *table)
         for (end = i; end < all.n && all.at[end].line == all.at[i].line; end++)
             bursts += all.at[end].bursts;
         lines += bursts > 0;
-        once += bursts > 0 && bursts <= 1;
-        twice += bursts > 1 && bursts <= 2;
+        count_use(bursts, &once, &twice);
     }
     lines += once * once / 2 / fmax(1, twice);
     m->out->data_bytes += fmin(spread.bytes, 64 * lines);
@@ -290,13 +295,11 @@ static int take_targets(const struct cs_edge_flow *flow, double *absent, double 
             if (flow->list[k].count > 0) {
                 all += flow->list[k].count;
                 rate[n++] = flow->list[k].count;
-                once += flow->list[k].count <= 1;
-                twice += flow->list[k].count > 1 && flow->list[k].count <= 2;
+                count_use(flow->list[k].count, &once, &twice);
             }
     }
     seen = n;
-    for (double left = fmin(twice > 0 ? once * once / 2 / twice : once, 4.0 * (double)seen); left >= 1;
-         left--)
+    for (double left = fmin(unseen_by(once, twice), 4.0 * (double)seen); left >= 1; left--)
         rate[n++] = 0.5;
     for (size_t i = 0; i < n; i++)
         rate[i] /= all;
@@ -328,10 +331,12 @@ int cs_flat_measure(struct cs_store *store, const struct cs_edge_flow *flow, con
         m.lines.bursts = m.pages.bursts = out->bursts;
         out->code_bytes = 64 * population(&m.lines);
         out->code_pages = population(&m.pages);
-        out->l1_misses = (m.far_lines + lost(&m.lines, (double)machine->l1i_bytes / 64)) / n;
-        out->l2_misses = lost(&m.lines, (double)machine->l2.bytes / 64) / n;
-        out->page_misses = (m.far_pages + lost(&m.pages, machine->itlb_entries)) / n;
-        out->page_walks = lost(&m.pages, machine->stlb_entries) / n;
+        out->l1_misses = m.far_lines / n;
+        out->page_misses = m.far_pages / n;
+        rc = add_lost(&out->l1_misses, &m.lines, (double)machine->l1i_bytes / 64, n);
+        rc = rc ? rc : add_lost(&out->l2_misses, &m.lines, (double)machine->l2.bytes / 64, n);
+        rc = rc ? rc : add_lost(&out->page_misses, &m.pages, machine->itlb_entries, n);
+        rc = rc ? rc : add_lost(&out->page_walks, &m.pages, machine->stlb_entries, n);
         out->data_pointer = out->data_lines > 0 ? m.pointer / out->data_lines : 0;
         out->guesses = (out->guesses + m.jumps_missed * (1 - absent)) / n;
         out->targets_unknown = unknown * absent / n;
@@ -339,9 +344,7 @@ int cs_flat_measure(struct cs_store *store, const struct cs_edge_flow *flow, con
         out->data_lines /= n;
         out->data_walks /= n;
     }
-    free(m.lines.rate);
-    free(m.lines.first);
-    free(m.pages.rate);
-    free(m.pages.first);
+    cs_array_free(&m.lines.uses);
+    cs_array_free(&m.pages.uses);
     return rc == -ENOMEM ? cs_fail(err, ENOMEM, "no memory for what bursts saw") : rc;
 }
