@@ -112,6 +112,8 @@ struct gate {
 
 /* NULL: no memory. */
 struct gate_check *gate_add(struct gate *gate, const char *name, const char *what, const char *unit);
+/* NULL: there is none of that name. */
+struct gate_check *gate_find(const struct gate *gate, const char *name);
 void gate_note(struct gate *gate, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* From the checks: slower if one is slower, can't tell if a required one can't tell. */
 void gate_conclude(struct gate *gate);

@@ -217,20 +217,12 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     return true;
 }
 
-static struct gate_check *find_check(const struct gate *gate, const char *name)
-{
-    for (size_t i = 0; i < gate->n_checks; i++)
-        if (strcmp(gate->check[i].name, name) == 0)
-            return &gate->check[i];
-    return NULL;
-}
-
 /* What a few more faults or calls cost is in the pace. */
 static void settle_cheap(struct gate *gate)
 {
-    const struct gate_check *pace = find_check(gate, "pace");
+    const struct gate_check *pace = gate_find(gate, "pace");
     for (size_t i = 0; i < N_CHEAP; i++) {
-        struct gate_check *c = find_check(gate, cheap[i].name);
+        struct gate_check *c = gate_find(gate, cheap[i].name);
         if (c && c->known && c->verdict == GATE_CANT_TELL && pace->verdict == GATE_SAME)
             c->verdict = GATE_SAME;
     }
@@ -240,7 +232,7 @@ static bool cheap_is_same(const struct gate *gate)
 {
     bool same = true;
     for (size_t i = 0; i < N_CHEAP; i++) {
-        const struct gate_check *c = find_check(gate, cheap[i].name);
+        const struct gate_check *c = gate_find(gate, cheap[i].name);
         same &= !c || c->verdict == GATE_SAME;
     }
     return same;
@@ -249,11 +241,11 @@ static bool cheap_is_same(const struct gate *gate)
 /* The pace changed, and all else that could be the program's doing didn't. */
 static void tell_layout(struct gate *gate, const struct gate_counted *counted)
 {
-    struct gate_check *pace = find_check(gate, "pace");
+    struct gate_check *pace = gate_find(gate, "pace");
     if (!counted->known || !(counted->same_work || counted->nearly_same_work) ||
         (pace->verdict != GATE_SLOWER && pace->verdict != GATE_FASTER))
         return;
-    if (find_check(gate, "work")->verdict != GATE_SAME || !cheap_is_same(gate))
+    if (gate_find(gate, "work")->verdict != GATE_SAME || !cheap_is_same(gate))
         return;
     /* A few instructions that changed may take all the time: then their function is among those that grew. */
     for (size_t i = 0; i < gate->n_guilty; i++)
@@ -290,7 +282,7 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
 /* What threads take from each other, as a line of the cache, they take only while both run. */
 static void say_kept_apart(struct gate *gate, const struct gate_evidence *e)
 {
-    const struct gate_check *pace = find_check(gate, "pace");
+    const struct gate_check *pace = gate_find(gate, "pace");
     double alone = 0;
     for (size_t r = 0; r < e->functions.n_runs; r++)
         alone += e->alone[r] / (double)e->functions.n_runs;
@@ -304,7 +296,7 @@ static void say_kept_apart(struct gate *gate, const struct gate_evidence *e)
 
 static void say_machine(struct gate *gate, const struct gate_evidence *e, const struct gate_counted *counted)
 {
-    const struct gate_check *pace = find_check(gate, "pace"), *work = find_check(gate, "work");
+    const struct gate_check *pace = gate_find(gate, "pace"), *work = gate_find(gate, "work");
     char change[32];
     if (!pace || !pace->known)
         return;
@@ -336,8 +328,8 @@ static void say_machine(struct gate *gate, const struct gate_evidence *e, const 
 static bool may_be_candidates(const struct gate *gate)
 {
     return gate->unproven ||
-           (find_check(gate, "pace")->verdict == GATE_SLOWER && find_check(gate, "pace")->known &&
-            find_check(gate, "work")->verdict != GATE_SLOWER);
+           (gate_find(gate, "pace")->verdict == GATE_SLOWER && gate_find(gate, "pace")->known &&
+            gate_find(gate, "work")->verdict != GATE_SLOWER);
 }
 
 int gate_compare_stores(struct gate *gate, struct cs_error *err)
@@ -351,14 +343,14 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
     if (rc == 0 && (!check_work(gate, &e, &counted) || !check_pace(gate, &e, err, &rc) ||
                     (rc == 0 && !check_waits(gate, &e, err, &rc))))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
-    if (rc == 0 && find_check(gate, "work")->verdict == GATE_SLOWER && counted.known)
+    if (rc == 0 && gate_find(gate, "work")->verdict == GATE_SLOWER && counted.known)
         rc = gate_guilty_counted(gate, &counted, err);
     if (rc == 0) {
         settle_cheap(gate);
         tell_layout(gate, &counted);
     }
     if (rc == 0 && may_be_candidates(gate))
-        rc = gate_guilty_candidates(gate, &e, find_check(gate, "pace")->estimate.change, err);
+        rc = gate_guilty_candidates(gate, &e, gate_find(gate, "pace")->estimate.change, err);
     if (rc == 0) {
         say_machine(gate, &e, &counted);
         say_kept_apart(gate, &e);

@@ -39,9 +39,7 @@ static struct mean mean_of(const struct gate *gate, double sign)
 
 void gate_judge_layouts(struct gate *gate)
 {
-    struct gate_check *pace = NULL;
-    for (size_t i = 0; i < gate->n_checks; i++)
-        pace = strcmp(gate->check[i].name, "pace") == 0 ? &gate->check[i] : pace;
+    struct gate_check *pace = gate_find(gate, "pace");
     if (!pace || !pace->known)
         return;
     if (gate->n_layouts < LAYOUTS_MIN) {

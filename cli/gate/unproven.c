@@ -12,14 +12,6 @@
 
 #define MOST 0.5 /* of the growth */
 
-static struct gate_check *find_pace(const struct gate *gate)
-{
-    for (size_t i = 0; i < gate->n_checks; i++)
-        if (strcmp(gate->check[i].name, "pace") == 0)
-            return &gate->check[i];
-    return NULL;
-}
-
 /* By the share that the cause grew by, of the base's run. */
 static const struct gate_guilty *grown_most(const struct gate *gate, double *share)
 {
@@ -56,7 +48,7 @@ static void drop_candidates(struct gate *gate)
 
 void gate_settle_layout(struct gate *gate)
 {
-    struct gate_check *pace = find_pace(gate);
+    struct gate_check *pace = gate_find(gate, "pace");
     char change[32];
     double share;
     drop_candidates(gate);

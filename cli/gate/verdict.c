@@ -39,6 +39,14 @@ struct gate_check *gate_add(struct gate *gate, const char *name, const char *wha
     return check;
 }
 
+struct gate_check *gate_find(const struct gate *gate, const char *name)
+{
+    for (size_t i = 0; i < gate->n_checks; i++)
+        if (strcmp(gate->check[i].name, name) == 0)
+            return &gate->check[i];
+    return NULL;
+}
+
 void gate_note(struct gate *gate, const char *format, ...)
 {
     va_list arguments;
