@@ -146,7 +146,7 @@ void cs_calls_close(struct cs_calls *calls)
 
 const struct cs_call_function *cs_calls_function(const struct cs_calls *calls, uint32_t node)
 {
-    assert(node > 0 /* the root is nobody's frame */);
+    assert(node > 0 /* the root is no function */);
     return &calls->functions[cs_contexts_at(calls->tree, node)->offset];
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why a program is slow whose time is spread over many functions, none of which has enough samples. What costs it may still be
  * a property of the whole: its code doesn't fit the caches, or its data. So the program is taken as one function. Bursts say
- * what a mean instruction fetches, touches and guesses; timed intervals how many cycles it takes. Without those only the ratio of what that costs is known.
+ * what a mean instruction fetches, touches and guesses; timed intervals how many cycles it takes. Without those there is only
+ * the ratio of what that costs.
  *
  *     cs_flat_measure(store, flow, &machine, &facts, &err);
  *     facts.model_cycles = ...;

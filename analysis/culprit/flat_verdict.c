@@ -65,7 +65,7 @@ static const char *doubt_timed(const struct cs_flat_verdict *v)
     return v->share[v->first] < CS_MODEL_FLAT_LEAST ? "no cause has most of the time" : NULL;
 }
 
-/* Untimed, only the costs' ratio is known: the first one's least must be more than what all others cost at most. */
+/* Untimed, there is only the costs' ratio: the first one's least must be more than what all others cost at most. */
 static const char *doubt_fitted(const struct cost *cost, enum cs_flat_part first)
 {
     double others = 0;

@@ -76,8 +76,10 @@ static int open_image(const struct sum_work *w, struct open_image *o, struct cs_
         return 0;
     rc = cs_culprit_evidence_open(w->profile->store, w->flow, image->id, option(w->args, "event"),
                                   &o->evidence, err);
-    if (rc == 0)
-        o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples, o->evidence->values = w->values;
+    if (rc == 0) {
+        o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples;
+        o->evidence->values = w->values;
+    }
     return rc ? rc
               : calc_scheduler(w->args, cs_image_isa(o->code), &o->evidence->machine, image->id,
                                &o->scheduler, err);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that grew by `share` percent of the base's run of 1 s, all of it by `cause` ("": none is known). */
+/* A function that grew by `share` percent of the base's run of 1 s, all of it by `cause` ("": none was found). */
 static struct gate_guilty function_of(double share, const char *cause, bool candidate)
 {
     struct gate_guilty g = {.function = strdup("walk"),
