@@ -5,9 +5,8 @@
 # be used, or the program hardly ran.
 set -eu
 [ "$(nproc)" -ge 2 ] || { echo "one CPU: an observer needs one of its own"; exit 77; }
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-words=$BUILD/signals/examples/words
+dir=$(mktemp -d) words=$BUILD/signals/examples/words
+trap 'pkill -KILL -f "^$words $dir/" 2>/dev/null; rm -rf "$dir"' EXIT # observe leaves a command that it didn't end
 python3 - "$dir" <<'P'
 import sys
 code = "    if (a [ i ] < b ) c = d + %d ;\n"
