@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,12 @@ static uint32_t child_of(const struct cs_calls *calls, uint32_t node, const stru
     return child;
 }
 
+/* Are there samples for `ns`, as far as so few tell? What ran for 0.80 s may have samples for 0.79. */
+static bool has_samples_for(double samples, double an_ns, double ns)
+{
+    return (samples + 2 * sqrt(samples)) * an_ns >= 0.95 * ns;
+}
+
 /* Where the samples of the threads at `node` of "wakers" are: the innermost function around it of which there are samples for
  * `ns`. Who hands something on made it before, in what called that. 0: there are none. */
 static uint32_t around(const struct path_builder *b, uint32_t node, double ns)
@@ -64,7 +71,7 @@ static uint32_t around(const struct path_builder *b, uint32_t node, double ns)
         chain[n++] = node;
     while (n-- > 0 && (at = child_of(b->running, at, cs_calls_function(wakers, chain[n]))) != 0) {
         const struct cs_context *c = cs_contexts_at(b->running->tree, at);
-        if (best && (double)c->total * an_ns < ns)
+        if (best && !has_samples_for((double)c->total, an_ns, ns))
             break;
         best = cs_wait_place(b->running, at, NULL) ? at
                                                    : best; /* else thread and thread's begin are still one */

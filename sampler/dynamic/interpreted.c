@@ -199,6 +199,15 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
            cs_table_add(it->names[number], (uint64_t[]){*offset, CS_JIT_METHOD_MAX, (uint64_t)at}) == 0;
 }
 
+/* Of a process whose memory is gone. */
+static bool read_parents(struct cs_interpreted *it, unsigned number, pid_t pid, pid_t parent,
+                         const struct cs_interpreted_frame *frame, uint64_t *offset)
+{
+    char byte;
+    return parent && !cs_foreign_memory(pid, frame->code, &byte, 1) &&
+           read_name(it, number, parent, frame, 0, offset);
+}
+
 static struct seen *slot_of(struct seen *table, unsigned number, pid_t pid, uint64_t code)
 {
     uint64_t key[2] = {code, (uint64_t)number << 32 | (uint32_t)pid};
@@ -229,7 +238,7 @@ static void meet_again(struct cs_interpreted *it, struct seen *seen, const struc
         seen->offset = offset;
 }
 
-bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t module,
+bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, pid_t parent, uint64_t module,
                          const struct cs_interpreted_frame *frame, bool runs, struct cs_mapped_image **image,
                          uint64_t *offset)
 {
@@ -242,7 +251,8 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, 
         meet_again(it, seen, frame);
     } else if (!seen->code) {
         const struct seen *was = slot_of(it->before, number, pid, code);
-        if (!read_name(it, number, pid, frame, 0, offset)) {
+        if (!read_name(it, number, pid, frame, 0, offset) &&
+            !read_parents(it, number, pid, parent, frame, offset)) {
             if (!was->code)
                 return false;
             *offset = was->offset;

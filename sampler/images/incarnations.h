@@ -15,7 +15,7 @@
 
 struct cs_incarnation {
     struct cs_incarnation *next; /* of the bucket; of one PID the newest first */
-    pid_t pid;
+    pid_t pid, parent;           /* parent: whose memory it had as it began; 0: its own, or not known */
     uint32_t label;
     uint64_t start_ns;
     struct cs_space *space;

@@ -29,9 +29,10 @@ struct cs_maps {
     struct cs_threads *threads; /* NULL unless the label is of threads */
     struct cs_incarnations all;
     bool batch;
-    uint64_t born, forks; /* threads and processes that began, by the records */
-    uint64_t cut;         /* records of mappings that were too many to keep */
-    uint64_t replaced_ns; /* when one image last took the place of another */
+    uint64_t born, forks;                               /* threads and processes that began, by the records */
+    void (*forked)(void *arg, pid_t pid, pid_t parent); /* NULL: nobody asks; `arg` is that of changes */
+    uint64_t cut;                                       /* records of mappings that were too many to keep */
+    uint64_t replaced_ns;                               /* when one image last took the place of another */
     uint64_t lasting_noted_ns;
     uint64_t horizon_ns; /* no sample from before it will be asked about */
     struct cs_jit_process new_jit[NEW_JIT_MAX];
@@ -277,9 +278,14 @@ int cs_maps_fork(struct cs_maps *maps, pid_t pid, pid_t parent, uint64_t time_ns
     }
     const bool has_jit = from && from->has_jit;
     struct cs_incarnation *child = cs_incarnation_begin(&maps->all, pid, space, label, time_ns);
-    if (child && has_jit)
+    if (!child)
+        return -ENOMEM;
+    child->parent = from ? parent : 0;
+    if (has_jit)
         note_jit(maps, child);
-    return child ? 0 : -ENOMEM;
+    if (maps->forked && from)
+        maps->forked(maps->all.changed_arg, pid, parent);
+    return 0;
 }
 
 int cs_maps_exec(struct cs_maps *maps, pid_t pid, const char *comm, uint64_t time_ns)
@@ -437,8 +443,10 @@ void cs_maps_expire(struct cs_maps *maps, uint64_t horizon_ns)
     cs_incarnations_expire(&maps->all, horizon_ns);
 }
 
-void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg)
+void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid),
+                          void (*forked)(void *arg, pid_t pid, pid_t parent), void *arg)
 {
+    maps->forked = forked;
     maps->all.changed = changed;
     maps->all.changed_arg = arg;
 }
@@ -462,6 +470,12 @@ bool cs_maps_is_running(struct cs_maps *maps, pid_t pid)
 {
     const struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
     return i && !i->ending;
+}
+
+pid_t cs_maps_parent(struct cs_maps *maps, pid_t pid)
+{
+    const struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
+    return i ? i->parent : 0;
 }
 
 uint64_t cs_maps_born(const struct cs_maps *maps, uint64_t *forks)

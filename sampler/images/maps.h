@@ -89,13 +89,17 @@ struct cs_jit_process {
 /* The writer's: processes that got code without a file since the last call, the first 32 of them; valid until the next record. */
 unsigned cs_maps_new_jit(struct cs_maps *maps, const struct cs_jit_process **which);
 const char *cs_maps_label(const struct cs_maps *maps, uint32_t label);
-/* Calls `changed` for each process whose mappings are others now than before. */
-void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid), void *arg);
+/* Calls `changed` for each process whose mappings are others now than before, `forked` (may be NULL) for each child of
+ * a process that was met before. */
+void cs_maps_tell_changes(struct cs_maps *maps, void (*changed)(void *arg, pid_t pid),
+                          void (*forked)(void *arg, pid_t pid, pid_t parent), void *arg);
 /* The executable mappings that a process has now, ascending: calls `each`. False: it isn't known, or has ended. */
 bool cs_maps_each(struct cs_maps *maps, pid_t pid,
                   void (*each)(void *arg, const struct cs_mapped_piece *piece), void *arg);
 /* Is it known, and as far as notices tell not ended? */
 bool cs_maps_is_running(struct cs_maps *maps, pid_t pid);
+/* Whose memory it had as it began, until its exec; 0: its own, or not known. The parent may have ended since. */
+pid_t cs_maps_parent(struct cs_maps *maps, pid_t pid);
 unsigned cs_maps_processes(const struct cs_maps *maps);
 /* Threads that began since the session did, by the kernel's records; *forks: processes, whose first threads are among
  * them. */

@@ -13,6 +13,7 @@
 
 #define ASK_AGAIN_NS 1000000000ULL
 #define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
+#define FORKS_LOOK 64U            /* changes before a fork in which its parent is looked for */
 #define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
 #define SYMBOLS_NS 2000000000ULL  /* for symbols of anybody's interpreters; then a twentieth of the time */
 #define SEARCH_NS 2000000000ULL   /* for one of them, of ten milliseconds, on a busy machine */
@@ -52,6 +53,18 @@ static void note_change(void *arg, pid_t pid)
         *last = pid;
 }
 
+/* The kernel gave it its parent's list (inherit_list), which lacks what the parent has mapped since the last feed. */
+static void note_fork(void *arg, pid_t pid, pid_t parent)
+{
+    const struct cs_session_chains *c = arg;
+    const size_t last = c->changed.n;
+    for (size_t i = 0; i < last && i < FORKS_LOOK; i++)
+        if (c->changed.at[last - 1 - i] == parent) {
+            note_change(arg, pid);
+            return;
+        }
+}
+
 static void note_want(void *arg, const struct cs_chain_want *want)
 {
     struct cs_session_chains *c = arg;
@@ -61,8 +74,8 @@ static void note_want(void *arg, const struct cs_chain_want *want)
         const struct cs_interpreted_frame frame = {
             .code = want->code & CS_TREE_CODE_MASK, .caller = want->caller, .caller_at = want->caller_at};
         (void)cs_interpreted_find(c->places->interpreted, want->code >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                  (pid_t)want->pid, want->code & CS_TREE_MODULE_BITS, &frame, true, &image,
-                                  &offset);
+                                  (pid_t)want->pid, cs_maps_parent(c->places->maps, (pid_t)want->pid),
+                                  want->code & CS_TREE_MODULE_BITS, &frame, true, &image, &offset);
         return;
     }
     struct cs_chain_want *more = cs_array_add(&c->wants);
@@ -322,7 +335,8 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
     take_search(c);
     for (size_t i = 0; i < c->changed.n; i++)
         if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]))
-            (void)tell_mappings(c, c->changed.at[i], line_ns);
+            if (tell_mappings(c, c->changed.at[i], line_ns))
+                tell_tables(c, c->changed.at[i], CS_CHAIN_NO_IMAGE);
     for (size_t i = 0; i < c->wants.n; i++)
         if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
             tell_tables(c, (pid_t)c->wants.at[i].pid, c->wants.at[i].image);
@@ -349,7 +363,7 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
     c->tables = tables;
     c->generations = generations;
     c->began_ns = cs_monotonic_ns();
-    cs_maps_tell_changes(places->maps, note_change, c);
+    cs_maps_tell_changes(places->maps, note_change, note_fork, c);
     return c;
 }
 
@@ -357,7 +371,7 @@ void cs_session_chains_close(struct cs_session_chains *c)
 {
     if (!c)
         return;
-    cs_maps_tell_changes(c->places->maps, NULL, NULL);
+    cs_maps_tell_changes(c->places->maps, NULL, NULL, NULL);
     cs_apart_end(&c->search);
     cs_array_free(&c->changed);
     cs_array_free(&c->wants);

@@ -46,8 +46,9 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
     if (!entry->kernel && (entry->pc & CS_TREE_INTERPRETED)) {
         const struct cs_interpreted_frame frame = {.code = entry->pc & CS_TREE_CODE_MASK};
         if (cs_interpreted_find(s->interpreted, entry->pc >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                (pid_t)entry->pid, entry->pc & CS_TREE_MODULE_BITS, &frame, false,
-                                &found->image, &found->offset))
+                                (pid_t)entry->pid, cs_maps_parent(s->maps, (pid_t)entry->pid),
+                                entry->pc & CS_TREE_MODULE_BITS, &frame, false, &found->image,
+                                &found->offset))
             return 0;
         found->image = s->unknown_image;
         found->offset = CS_UNKNOWN_NO_MAPPING;

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SECOND 1000000000ULL
@@ -51,7 +52,7 @@ static uint64_t find(struct fixture *f, unsigned at, uint64_t module, bool runs)
     const struct cs_interpreted_frame frame = {.code = (uint64_t)(uintptr_t)(memory + at)};
     struct cs_mapped_image *image;
     uint64_t offset = 0;
-    assert_true(cs_interpreted_find(f->it, f->number, getpid(), module, &frame, runs, &image, &offset));
+    assert_true(cs_interpreted_find(f->it, f->number, getpid(), 0, module, &frame, runs, &image, &offset));
     return offset;
 }
 
@@ -93,8 +94,9 @@ TEST(a_strangers_interpreter_names_an_image_of_its_own)
     const int number = cs_interpreted_add(f.it, &place, &theirs);
     assert_true(number >= 0 && (unsigned)number != f.number);
     memory[0] = 'a';
-    assert_true(cs_interpreted_find(f.it, f.number, getpid(), 0, &frame, true, &image[0], &offset));
-    assert_true(cs_interpreted_find(f.it, (unsigned)number, getpid(), 0, &frame, true, &image[1], &offset));
+    assert_true(cs_interpreted_find(f.it, f.number, getpid(), 0, 0, &frame, true, &image[0], &offset));
+    assert_true(
+        cs_interpreted_find(f.it, (unsigned)number, getpid(), 0, 0, &frame, true, &image[1], &offset));
     assert_ptr_not_equal(image[0], image[1]);
     assert_string_equal(image[0]->image.path, image[1]->image.path);
     assert_string_equal(strchr(image[1]->image.id, '-'), "-u1000");
@@ -114,6 +116,25 @@ TEST(other_code_of_another_module_is_another_function)
     cs_interpreted_drain(f.it, 1001000000); /* what ran before is told as what it was */
     assert_int_equal(find(&f, 0, 2, false), a);
     assert_int_equal(find(&f, 0, 4, false), b);
+    end(&f);
+}
+
+TEST(code_of_a_process_that_has_ended_is_read_in_its_parent)
+{
+    struct fixture f;
+    begin(&f);
+    memory[0] = 'a';
+    const uint64_t a = find(&f, 0, 0, true);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct cs_mapped_image *image;
+    uint64_t offset = 0;
+    const struct cs_interpreted_frame frame = {.code = (uint64_t)(uintptr_t)memory};
+    assert_false(cs_interpreted_find(f.it, f.number, child, 0, 0, &frame, true, &image, &offset));
+    assert_true(cs_interpreted_find(f.it, f.number, child, getpid(), 0, &frame, true, &image, &offset));
+    assert_int_equal(offset, a);
     end(&f);
 }
 
