@@ -12,6 +12,7 @@ NEVER = [  # first module or its sub-modules → second, whatever the table says
     ('image/debug', 'image/procedures'), ('image/procedures', 'image/debug'), ('image', 'analysis'), ('analysis/cfg', 'analysis/frequency'), ('analysis/cfg', 'analysis/culprit'),
     ('analysis/frequency', 'analysis/culprit'), ('analysis/schedule', 'analysis/frequency'), ('analysis/machine', 'analysis'),
     ('analysis/frequency', 'analysis/validation'), ('analysis/culprit', 'analysis/validation'),
+    ('cli/gate/verdict', 'cli/gate'), ('cli/gate/turns', 'cli/gate/causes'), ('cli/gate/builds', 'cli/gate/causes'),
     ('sampler/burst/runner', 'sampler'), ('sampler/burst/replayer', 'sampler/burst/holder'),
     ('sampler/burst/replayer/translator', 'sampler/burst/replayer'),
 ]

@@ -3,6 +3,7 @@
 
 #include "analysis/statistics/significance.h"
 #include "cli/gate/guilty.h"
+#include "cli/gate/turns/turns.h"
 #include "store/base/order.h"
 #include "store/store.h"
 
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,15 +24,6 @@
 #define ROOM 10.0
 #define GUILTY_PERCENT 0.05
 #define MOST 0.5 /* of a function's growth in time: then the instructions are the cause */
-
-void gate_beside(const char *store, const char *suffix, char path[PATH_MAX])
-{
-    static const char own[] = ".store";
-    size_t n = strlen(store);
-    if (n >= sizeof own - 1 && strcmp(store + n - (sizeof own - 1), own) == 0)
-        n -= sizeof own - 1;
-    snprintf(path, PATH_MAX, "%.*s%s", (int)n, store, suffix);
-}
 
 /* Mean and range of a row's values in the runs of a side. */
 struct spread {

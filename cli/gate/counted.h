@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/compare/runs.h"
-#include "cli/gate/gate.h"
+#include "cli/gate/verdict/verdict.h"
 
 #include <limits.h>
 
@@ -20,10 +20,6 @@ struct gate_counted {
     double differing_percent; /* of the instructions, those in functions of which that isn't so */
 };
 
-#define GATE_COUNTED_STORE ".work.store"
-
-/* "base.store" -> "base.work.store". */
-void gate_beside(const char *store, const char *suffix, char path[PATH_MAX]);
 /* Not known where there are no such stores; only a damaged one is an error. Closed in both cases. */
 int gate_counted_open(struct gate_counted *counted, const struct gate *gate, struct cs_error *err);
 void gate_counted_close(struct gate_counted *counted);

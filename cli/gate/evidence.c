@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/evidence.h"
 
-#include "cli/gate/builds.h"
-#include "cli/gate/timed.h"
+#include "cli/gate/builds/builds.h"
+#include "cli/gate/turns/timed.h"
 
 #include <assert.h>
 #include <errno.h>

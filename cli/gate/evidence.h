@@ -5,7 +5,7 @@
 
 #include "analysis/waits/wait_changes.h"
 #include "cli/compare/comparison.h"
-#include "cli/gate/gate.h"
+#include "cli/gate/verdict/verdict.h"
 #include "cli/gate/wait_kinds.h"
 
 enum gate_count {

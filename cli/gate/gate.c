@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gate: is the head slower than the base? */
-#include "cli/gate/builds.h"
-#include "cli/gate/cause.h"
-#include "cli/gate/relink.h"
+#include "cli/gate/gate.h"
+#include "cli/gate/causes/cause.h"
+#include "cli/gate/report/report.h"
+#include "cli/gate/results/results.h"
+#include "cli/gate/turns/relink.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the evidence of two stores to the three measures. */
-#include "cli/gate/builds.h"
+#include "cli/gate/builds/builds.h"
 #include "cli/gate/counted.h"
 #include "cli/gate/evidence.h"
+#include "cli/gate/gate.h"
 #include "cli/gate/guilty.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/wait_kinds.h"
 
-#include "cli/gate/gate.h"
+#include "cli/gate/verdict/verdict.h"
 
 #include <assert.h>
 #include <errno.h>

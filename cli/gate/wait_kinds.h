@@ -4,7 +4,7 @@
 #pragma once
 
 #include "analysis/waits/wait_changes.h"
-#include "cli/gate/estimate.h"
+#include "cli/gate/verdict/estimate.h"
 
 #define GATE_WAIT_KINDS_MAX 64
 

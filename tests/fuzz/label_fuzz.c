@@ -2,9 +2,9 @@
 /* Fuzz target: any bytes as what gate reads of a binary's own label. The first byte says which: .note.package (JSON in
  * an ELF note), Go's build information, or git's answer about notes. Texts are within their bounds, a commit is
  * hex, and an answer in pieces has the lines that it has in one.
- * Sources: cli/gate/build_note.c cli/gate/git_lines.c */
-#include "cli/gate/builds.h"
-#include "cli/gate/git.h"
+ * Sources: cli/gate/builds/note.c cli/gate/builds/git_lines.c */
+#include "cli/gate/builds/builds.h"
+#include "cli/gate/builds/git.h"
 
 #include <assert.h>
 #include <stdlib.h>

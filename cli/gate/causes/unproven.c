@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pace grew, and the same instructions ran as often. Either code and data lie elsewhere (layout), or data are used in another way:
+ * their order, or a constant that sets a distance. Bursts have the addresses and the branches of both sides, so a cause that grew tells.
+ * Not every cause does: front-end and split accesses are of places.
+ *
+ * Candidates are functions whose own growth isn't beyond chance, although that of the whole is. */
+#include "cli/gate/causes/cause.h"
+#include "cli/gate/causes/cause_compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 0.5 /* of the growth */
+
+/* By the share that the cause grew by, of the base's run. */
+static const struct gate_guilty *grown_most(const struct gate *gate, double *share)
+{
+    const struct gate_guilty *most = NULL;
+    *share = 0;
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        const struct gate_guilty *g = &gate->guilty[i];
+        const double part = g->head > g->base ? g->share / 100 * g->cause_growth / (g->head - g->base) : 0;
+        if (strcmp(g->kind, "function") == 0 && *g->cause && strcmp(g->cause, GATE_COUNTED) != 0 &&
+            part > *share) {
+            most = g;
+            *share = part;
+        }
+    }
+    return most;
+}
+
+static void drop_candidates(struct gate *gate)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        struct gate_guilty *g = &gate->guilty[i];
+        if (g->candidate && !*g->cause) {
+            free(g->function);
+            free(g->image);
+            free(g->file);
+            gate->n_guilty_all--;
+        } else {
+            gate->guilty[kept++] = *g;
+        }
+    }
+    gate->n_guilty = kept;
+}
+
+void gate_settle_layout(struct gate *gate)
+{
+    struct gate_check *pace = gate_find(gate, "pace");
+    char change[32];
+    double share;
+    drop_candidates(gate);
+    if (!pace || !gate->unproven || (pace->verdict != GATE_LAYOUT && pace->verdict != GATE_CANT_TELL))
+        return;
+    const struct gate_guilty *g = grown_most(gate, &share);
+    gate_percent(pace->estimate.change, change);
+    if (!g || share < MOST * pace->estimate.change) {
+        pace->verdict = GATE_CANT_TELL;
+        snprintf(
+            pace->sentence, sizeof pace->sentence,
+            "%s, and the same instructions ran as often: code or data lie elsewhere, or data are used in "
+            "another way. No cause of a function was seen to grow. %s would tell",
+            change, gate->relinks ? "More runs, and a base that is relinked, too," : "--relink");
+    } else if (gate_cause_is_of_place(g->cause)) {
+        pace->verdict = GATE_LAYOUT;
+        snprintf(
+            pace->sentence, sizeof pace->sentence,
+            "%s, and the same instructions ran as often. %s grew in %.100s, which depends on where code and "
+            "data lie",
+            change, g->cause, g->function);
+    } else {
+        pace->verdict = GATE_SLOWER;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "%s, and not by layout: the same instructions ran as often, but %s grew in %.100s", change,
+                 g->cause, g->function);
+    }
+}
