@@ -39,11 +39,6 @@ def guilty(name, mark="GUILTY"):
     raise SystemExit(f"{name} has no line marked {mark}")
 
 
-def heads(name):
-    """Heads of the guilty line's loop, marked LOOP: Zen 4 charges a chain's wait to what stands before it, which is of the head."""
-    return [f"{name}:{n}" for n, text in enumerate(open(f"{HERE}/hour/{name}"), 1) if text.rstrip().endswith("/* LOOP */")]
-
-
 def named(place):
     """The line as a report writes it; perf's source lines and a JIT's names, too."""
     return re.compile(r"(?<![\w.])" + re.escape(place) + r"(?!\d)")
@@ -113,18 +108,18 @@ def follow(task, folder, command):
         steps += 1
         text = run(said, folder)
         seen.append(said)
-        sentences = re.findall(r"(?:most of it at|samples are at|begins at|calls it:|with source is [^:]*(?:::[^:]*)*:) ?([\w./-]+:\d+)", text)
-        if sentences and place != "price_of" and sentences[0].split("/")[-1] in heads(task.source):
-            return steps, said, ""
+        sentence = re.search(r"(?:most of it at|samples are at|begins at|calls it:|with source is [^:]*(?:::[^:]*)*:)\s+([\w./-]+:\d+)"
+                             r"(?: \([^)]*\)\s+or\s+([\w./-]+:\d+))?", text)
+        said_first = [p.split("/")[-1] for p in sentence.groups() if p] if sentence else []
         if task.wanted:
             if task.wanted("diff" + text if " diff" in said else text, folder):
                 return steps, said, ""
         elif named(place).search(text) or (line and "list" in said and listed(name, line)(text)):
-            if sentences and place != "price_of" and sentences[0].split("/")[-1] != place:
-                return steps, said, f"named {sentences[0]} first"
+            if said_first and place != "price_of" and place not in said_first:
+                return steps, said, f"named {said_first[0]} first"
             return steps, said, ""
-        elif sentences:
-            return None, said, f"named {sentences[0]} instead of {place}"
+        elif said_first:
+            return None, said, f"named {said_first[0]} instead of {place}"
         following = re.findall(r"^(?:next:|     ) (cyclescope .*?)(?:  +\(.*)?$", text, re.M)
         if "version" in task.name: # what changed is the question
             following.sort(key=lambda hint: not hint.startswith("cyclescope diff"))

@@ -15,7 +15,7 @@ static uint64_t words[4096];
 __attribute__((noinline)) static uint64_t hash_of(const unsigned char *bytes, size_t n)
 {
     uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < n; i++) /* LOOP */
+    for (size_t i = 0; i < n; i++)
         hash = (hash ^ bytes[i]) * 1099511628211u; /* GUILTY */
     return hash;
 }

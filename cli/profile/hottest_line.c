@@ -15,6 +15,8 @@
 #define ROWS_TRIED 10
 #define CALLERS_MAX 8 /* up the chain */
 #define LINES_MAX 1024
+#define SKID_BYTES 32U /* eight instructions, which some processors complete at once */
+#define SECOND_SHARE 0.25
 
 /* Samples at the line that chains blame, or it isn't named; unit: samples; source: trial; shows: guilty */
 #ifndef CS_MODEL_GUILTY_SAMPLES_MIN
@@ -34,6 +36,7 @@ struct line_of {
     unsigned line;
     char function[256];
     double samples;
+    uint64_t peak, at_peak; /* the address with most of them, and how many */
 };
 
 struct tally {
@@ -68,6 +71,24 @@ static void add_line(unsigned event, const char *label, uint64_t offset, uint64_
         t->n++;
     }
     t->line[i].samples += (double)samples;
+    if (samples > t->line[i].at_peak) {
+        t->line[i].peak = offset;
+        t->line[i].at_peak = samples;
+    }
+}
+
+/* A sample's address is a few instructions off: what waited may be the line before or after (docs/sampling.md). NULL: none that counts. */
+static const struct line_of *as_likely(const struct tally *t, const struct line_of *most)
+{
+    const struct line_of *found = NULL;
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct line_of *l = &t->line[i];
+        const uint64_t apart = l->peak > most->peak ? l->peak - most->peak : most->peak - l->peak;
+        if (l != most && apart <= SKID_BYTES && l->samples >= SECOND_SHARE * most->samples &&
+            strcmp(l->file, most->file) == 0 && (!found || l->samples > found->samples))
+            found = l;
+    }
+    return found;
 }
 
 static struct cs_image_code *open_code(const struct profile *profile, const struct profile_image *image)
@@ -103,6 +124,11 @@ bool hottest_line_of(const struct profile *profile, const struct profile_row *ro
         out->of = t->whole;
         snprintf(out->file, sizeof out->file, "%s", most->file);
         snprintf(out->function, sizeof out->function, "%s", most->function);
+        const struct line_of *second = as_likely(t, most);
+        if (second) {
+            out->second_line = second->line;
+            out->second_samples = second->samples;
+        }
     }
 out:
     for (unsigned i = 0; t && i < t->n; i++)
@@ -284,7 +310,12 @@ void hottest_line_sentence(const struct hottest_line *hottest, const struct prof
     else if (hottest->how == HOTTEST_CHAINS)
         snprintf(text, capacity, "%.1f %% of the samples are at %s:%u (%s), or in what that line calls.",
                  share, file, hottest->line, hottest->function);
-    if (hottest->how == HOTTEST_OWN)
+    if (hottest->how == HOTTEST_OWN && hottest->second_line)
+        snprintf(text, capacity,
+                 "%s: most of it at %s:%u (%s of %s sample%s) or %s:%u (%s), a few instructions away.", name,
+                 file, hottest->line, thousands(hottest->samples).text, thousands(hottest->of).text,
+                 plural(hottest->of), file, hottest->second_line, thousands(hottest->second_samples).text);
+    else if (hottest->how == HOTTEST_OWN)
         snprintf(text, capacity, "%s: most of it at %s:%u (%s of %s sample%s).", name, file, hottest->line,
                  thousands(hottest->samples).text, thousands(hottest->of).text, plural(hottest->of));
     else if (hottest->how == HOTTEST_CALLER)

@@ -22,6 +22,9 @@ struct hottest_line {
     char file[1024];               /* as the debug information has it */
     unsigned line;
     bool begins; /* HOTTEST_CHAINS: the function begins there: a runtime's code, of which no more is known */
+    unsigned
+        second_line; /* of the same file, so close that a sample's address can't tell the two apart; 0: none */
+    double second_samples;
     double samples,
         of; /* samples on the line, of its row; HOTTEST_CHAINS: on the line or below it, of all; HOTTEST_CALLER: returns there, of all followed */
 };

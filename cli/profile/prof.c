@@ -359,6 +359,10 @@ static void suggest(struct output *out, enum profile_by by, struct profile *p,
                    json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "how", hottest_how[hottest.how], "function",
                              json_text(hottest.function), "file", json_text(hottest.file), "line",
                              (int)hottest.line, "samples", hottest.samples, "of", hottest.of));
+    if (hottest.how == HOTTEST_OWN && hottest.second_line)
+        output_set(
+            out, "second_line",
+            json_pack("{s:i, s:f}", "line", (int)hottest.second_line, "samples", hottest.second_samples));
     output_line(out, "%s", "");
     if (hottest.how != HOTTEST_NOWHERE) {
         char sentence[2048];

@@ -168,6 +168,22 @@ TEST(the_hottest_line_is_the_hot_procedures)
     profile_close(&p);
 }
 
+TEST(two_lines_that_a_samples_address_cant_tell_apart_are_both_named)
+{
+    const struct profile_row top = {.name = "hash_of"};
+    struct hottest_line hottest = {
+        .how = HOTTEST_OWN, .file = "/src/a.c", .line = 18, .samples = 1767, .of = 2811};
+    char sentence[1024];
+    hottest_line_sentence(&hottest, &top, sentence, sizeof sentence);
+    assert_string_equal(sentence, "hash_of: most of it at a.c:18 (1,767 of 2,811 samples).");
+    hottest.second_line = 19;
+    hottest.second_samples = 1044;
+    hottest_line_sentence(&hottest, &top, sentence, sizeof sentence);
+    assert_string_equal(sentence,
+                        "hash_of: most of it at a.c:18 (1,767 of 2,811 samples) or a.c:19 (1,044), a few "
+                        "instructions away.");
+}
+
 TEST(a_listing_has_the_samples_at_their_instructions)
 {
     struct profile p;
@@ -218,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hottest_line_is_the_hot_procedures),
+        cmocka_unit_test(two_lines_that_a_samples_address_cant_tell_apart_are_both_named),
         cmocka_unit_test(a_listing_has_the_samples_at_their_instructions),
         cmocka_unit_test(runs_are_the_epochs_of_the_stores),
         cmocka_unit_test(samples_of_one_procedure_are_one_row),
