@@ -71,7 +71,8 @@ def verdict(name, procedure, first, impossible, form):
         return {"verdict": "not recorded", "why": calc.stderr[-200:]}
     result = json.loads(calc.stdout)
     summary = result["summary"]
-    gain = json.loads(explain.stdout)["gain"]["function"] if not explain.returncode else None
+    gain = json.loads(explain.stdout)["gain"] if not explain.returncode else {}
+    gain = gain["program" if gain["function"]["high"] is None else "function"] if gain else None # of calls only that is stated
     return {"verdict": judge(first, result), "first": summary["first"], "share": round(summary["first_share"], 1),
             "kernel": round(result["kernel"]["share"], 1) if result["kernel"]["first"] else 0,
             "unexplained": round(summary["unexplained"], 1), "impossible": summary["first"] in impossible,
