@@ -74,6 +74,51 @@ __attribute__((constructor)) static void planted_begin(void)
     pthread_join(thread, 0);
 }
 """,
+    "lock": r"""
+#include <pthread.h>
+static pthread_mutex_t planted_mutex = PTHREAD_MUTEX_INITIALIZER;
+static inline void planted_spin(void)
+{
+    for (unsigned long i = 0; i < 20000; i++)
+        __asm__ volatile("");
+}
+__attribute__((noinline)) void *planted_work(void *second)
+{
+    for (unsigned long i = 0; i < TURNS; i++) {
+        pthread_mutex_lock(&planted_mutex);
+        if (HEAD)
+            planted_spin();
+        pthread_mutex_unlock(&planted_mutex);
+        if (!HEAD)
+            planted_spin();
+    }
+    return second;
+}
+__attribute__((constructor)) static void planted_begin(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, planted_work, 0);
+    planted_work(0);
+    pthread_join(thread, 0);
+}
+""",
+    "faults": r"""
+#include <stdlib.h>
+enum { BYTES = 40 << 20, TOUCHED = 64 << 12 };
+static char *planted_block;
+__attribute__((noinline)) void planted_work(unsigned long turns)
+{
+    for (unsigned long i = 0; i < turns; i++) {
+        if (HEAD || !planted_block)
+            planted_block = malloc(BYTES);
+        for (unsigned long k = 0; k < TOUCHED; k += 4096)
+            ((volatile char *)planted_block)[k] = (char)i;
+        if (HEAD)
+            free(planted_block);
+    }
+}
+__attribute__((constructor, destructor)) static void planted_half(void) { planted_work((TURNS) / 2); }
+""",
     "wait": r"""
 #include <time.h>
 __attribute__((noinline)) void planted_work(unsigned long turns)
@@ -121,9 +166,9 @@ def command(name, executable, size="full"):
     return shlex.split(said.stdout)
 
 
-def run_on(argv, cpus):
-    """A run that has begun: a function that waits for its CPU time in seconds."""
-    pid = os.fork()
+def run_on(argv, cpus, elapsed=False):
+    """A run that has begun: a function that waits for its CPU time in seconds, or for the time that passes."""
+    began, pid = time.monotonic(), os.fork()
     if pid == 0:
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
@@ -134,19 +179,19 @@ def run_on(argv, cpus):
     def end():
         _, status, used = os.wait4(pid, 0)
         assert status == 0, argv
-        return used.ru_utime + used.ru_stime
+        return time.monotonic() - began if elapsed else used.ru_utime + used.ru_stime
     return end
 
 
-def measured(base, head, together, pairs):
-    """How much more CPU time the head takes, in percent, and its standard error, by pairs of our own: at the same time on one CPU, or one
-    after the other on all."""
+def measured(base, head, together, pairs, elapsed=False):
+    """How much more CPU time (or elapsed time) the head takes, in percent, and its standard error, by pairs of our own: at the same time on
+    one CPU, or one after the other on all."""
     may, logs = sorted(os.sched_getaffinity(0)), []
     for i in range(pairs):
         cpus = {may[i // 2 % len(may)]} if together else set(may)
         order, ends = (0, 1) if i % 2 else (1, 0), {}
         for side in order:
-            ends[side] = run_on((base, head)[side], cpus)
+            ends[side] = run_on((base, head)[side], cpus, elapsed)
             if not together:
                 seconds = ends[side]()
                 ends[side] = lambda seconds=seconds: seconds
@@ -157,20 +202,21 @@ def measured(base, head, together, pairs):
 def slower_pair(kind, name, place, percent, size="full", pairs=16):
     """Base and head with as many turns of SLOWER[kind], so many that the head takes `percent` more of the base's time; what pairs of runs
     measured of that, and its standard error. None: it isn't near that, or can't be measured here and now. A sleep's length is what it asks for."""
-    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "wait": 1}[kind]
+    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "lock": 1000, "faults": 500, "wait": 1}[kind]
+    waits, threads = kind == "lock", kind in ("lock", "sharing")
 
     def alone(side, turns):
         os.makedirs(f"{place}/try", exist_ok=True)
         with open(f"{place}/try/alone.c", "w") as f:
             f.write(SLOWER[kind] + "int main(void) { return 0; }\n")
         subprocess.run(["gcc", "-O1", "-g", f"-DHEAD={side}", f"-DTURNS={turns}ul", "-o", f"{place}/try/alone", f"{place}/try/alone.c"], check=True)
-        return min(run_on([f"{place}/try/alone"], os.sched_getaffinity(0))() for _ in range(7))
+        return (statistics.median if threads else min)(run_on([f"{place}/try/alone"], os.sched_getaffinity(0), waits)() for _ in range(7))
 
     def sides(turns):
         return [command(name, link(name, f"{place}/{side}", SLOWER[kind], f"-DHEAD={i}", f"-DTURNS={turns}ul"), size)
                 for i, side in enumerate(("base", "head"))]
     argv = sides(0)[0]
-    none = statistics.median(run_on(argv, os.sched_getaffinity(0))() for _ in range(7))
+    none = statistics.median(run_on(argv, os.sched_getaffinity(0), waits)() for _ in range(7))
     if kind == "wait":
         turns = max(2 * round(percent / 200 * none / SLEEP_MORE), 2)
         return (*sides(turns), round(100 * turns * SLEEP_MORE / none, 2), 0)
@@ -182,7 +228,7 @@ def slower_pair(kind, name, place, percent, size="full", pairs=16):
     turns = max(round(percent / 100 * none / max(each - percent / 100 * own, each / 4)), 1)
     for _ in range(3):
         pair = sides(turns)
-        is_now, error = measured(*pair, kind != "sharing", pairs)
+        is_now, error = measured(*pair, not threads, pairs, waits)
         print(f"{kind} {name}: {turns} turns take {is_now:.2f} +- {error:.2f} % more", file=sys.stderr)
         if abs(is_now - percent) < 0.2 * percent + error and error < 0.25 * percent:
             break

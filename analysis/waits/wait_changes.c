@@ -74,6 +74,7 @@ static struct cs_wait_change *row_of(struct cs_wait_changes *c, unsigned side, c
                                                 .image = keep(c, image),
                                                 .meanwhile = "",
                                                 .object = "",
+                                                .via = "",
                                                 .idle = g->reading == CS_WAIT_IS_IDLE};
     return &c->at[n];
 }
@@ -115,6 +116,10 @@ int cs_wait_changes_add(struct cs_wait_changes *c, unsigned side, const struct c
             x->meanwhile = keep(c, g->blame.text);
         if (g->object.text && !c->by_kind)
             x->object = keep(c, g->object.text);
+        if (g->via && *g->via && !c->by_kind && g->ns > x->via_ns) {
+            x->via = keep(c, g->via);
+            x->via_ns = g->ns;
+        }
     }
     for (size_t i = 0; i < c->n; i++)
         if (!in_run(&c->at[i], r))

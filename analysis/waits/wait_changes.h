@@ -24,6 +24,7 @@ struct cs_wait_change {
     const char *kind, *where,
         *image; /* image: its last part; "" where the chain has no code of the program's own */
     const char *meanwhile, *object; /* of the last run that tells it; "" */
+    const char *via;                /* the call with most time in one run, as "fdatasync"; "" */
     bool idle;                      /* a wait for something to do */
     struct cs_wait_side side[2];
     double difference, ratio; /* of ns, or of shares */
@@ -32,6 +33,7 @@ struct cs_wait_change {
     bool others; /* significant, but a wait for a CPU that other programs had: no change of the program */
     /* Internal. */
     double dispersion; /* of its kind */
+    uint64_t via_ns;
     CS_ARRAY(struct cs_wait_in_run) by_run;
 };
 

@@ -103,7 +103,7 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
     return n;
 }
 
-enum { THREAD, OBJECT, WAKER, BLAME };
+enum { THREAD, OBJECT, WAKER, BLAME, CALL };
 
 static void tally(struct gathering *g, size_t group, unsigned which, const char *text, uint64_t ns)
 {
@@ -125,7 +125,8 @@ static void tally(struct gathering *g, size_t group, unsigned which, const char 
 
 static struct cs_wait_top *top_of(struct cs_wait_group *group, unsigned which)
 {
-    struct cs_wait_top *const tops[] = {&group->thread, &group->object, &group->waker, &group->blame};
+    struct cs_wait_top *const tops[] = {&group->thread, &group->object, &group->waker, &group->blame,
+                                        &group->call};
     return tops[which];
 }
 
@@ -316,6 +317,12 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
+        const struct cs_call_function *called;
+        (void)cs_wait_place(&g->groups->waits, cs_calls_node(&g->groups->waits, row[CS_WAITS_CONTEXT]),
+                            &called);
+        if (*group->via)
+            tally(g, (size_t)n, CALL, called ? called->brief : cs_table_string(table, row[CS_WAITS_CALL]),
+                  row[CS_WAITS_NS]);
         char place[TEXT_MAX / 2], text[TEXT_MAX];
         place_text(&g->groups->wakers, row[CS_WAITS_WAKER_CONTEXT], place, sizeof place);
         if (*place && strcmp(group->kind, "join") == 0) /* libc's code that ends a thread */
@@ -426,6 +433,9 @@ static void name_tops(struct gathering *g)
             top->text = t->text;
         }
     }
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].call.ns)
+            w->at[i].via = w->at[i].call.text;
 }
 
 /* The texts of rows go to those that took them: `into` by row. */

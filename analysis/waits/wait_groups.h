@@ -55,13 +55,13 @@ struct cs_wait_group {
     const char *kind;  /* "mutex", "condition", "pipe", "run-queue", ... */
     const char *where; /* innermost function that is the program's own, with its image */
     const struct cs_call_function *function; /* NULL: the chain has none */
-    const char *via;                         /* the C library's function, or the system call; "" */
+    const char *via; /* the C library's function, or the system call, that has most of the time; "" */
     uint64_t ns, count, longest_ns;
     uint64_t bins[CS_WAIT_BINS];    /* waits by the logarithm of their length */
     struct cs_wait_length *lengths; /* shortest first; their counts add up to `count` */
     size_t n_lengths, lengths_capacity;
-    struct cs_wait_top thread, object, waker, blame;
-    uint64_t blamed_ns; /* all of blame */
+    struct cs_wait_top thread, object, waker, blame, call; /* call: all that may be `via` */
+    uint64_t blamed_ns;                                    /* all of blame */
     struct cs_wait_facts facts;
     enum cs_wait_reading reading;
     struct {

@@ -147,7 +147,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
         cs_store_close(open);
     }
     if (rc == 0 && !gate->builds) /* one file for both */
-        rc = gate_timed_read(store, &e->timed, &e->n_timed, err);
+        rc = gate_timed_read(store, &e->timed, &e->n_timed, e->few_timed, err);
     if (rc < 0)
         return rc;
     sampled_cpu(e);

@@ -30,6 +30,7 @@ struct gate_evidence {
     bool waited;                  /* all runs recorded their waits */
     struct gate_run *timed;       /* runs that nothing recorded, ns of CPU time; none: 0 of them */
     size_t n_timed;
+    size_t few_timed[2]; /* such runs by side, where they are too few to count: then n_timed is 0 */
     bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */
 };
 

@@ -132,6 +132,7 @@ static int in_turn(const struct parsed *args, struct gate *gate)
                                .output = option_given(args, "show-output")};
     char **const relink = option_given(args, "relink") ? gate_words(option(args, "relink")) : NULL;
     gate->relinks = relink != NULL;
+    gate->turns = true;
     if (option_given(args, "relink") && !relink) {
         free(turns.base);
         return fails(

@@ -15,6 +15,8 @@
  *   wait_kinds  all waits of a run, by kind, exactly
  *   counted     runs that counted their instructions
  *   guilty      functions and lines that grew
+ *   in_kernel   time in the kernel, by the program's lines that made it
+ *   notes       what a reader has to know of how the verdict came about
  *   shares      the verdict on two builds by epochs of a daemon */
 #pragma once
 

@@ -14,6 +14,7 @@
 #define MOST 0.5 /* of the growth of all waits */
 #define CANDIDATES_MAX 3
 #define CANDIDATE_LEAST 0.25 /* of the growth of the whole */
+#define MAY_BE_SHOWN 0.05 /* chance of a candidate that has most of the growth: shown without a cause, too */
 
 /* Mean over the runs of the base of all its samples' cost. */
 static double cost_of_base(const struct gate_evidence *e)
@@ -23,7 +24,7 @@ static double cost_of_base(const struct gate_evidence *e)
 
 /* Do the runs by themselves agree that it changed? */
 static bool agree(const struct gate_evidence *e, const struct runs *runs, const struct run_row *row,
-                  double common_factor)
+                  double common_factor, double chance)
 {
     struct gate_estimate estimate;
     struct gate_run *run = calloc(runs->n_runs + 1, sizeof *run);
@@ -34,13 +35,14 @@ static bool agree(const struct gate_evidence *e, const struct runs *runs, const 
     }
     bool known = run && gate_estimate(run, runs->n_runs, GATE_DIFFERENCE, 0, &estimate);
     free(run);
-    return known && estimate.chance < BY_RUNS_ALONE;
+    return known && estimate.chance < chance;
 }
 
 static bool counts(const struct gate_evidence *e, const struct runs *runs, const struct comparison *c,
                    const struct change *x)
 {
-    return x->significant && x->discovery < GATE_CHANCE && agree(e, runs, x->row, c->common_factor);
+    return x->significant && x->discovery < GATE_CHANCE &&
+           agree(e, runs, x->row, c->common_factor, BY_RUNS_ALONE);
 }
 
 static double growth_of(const struct comparison *c, const struct change *x)
@@ -124,7 +126,7 @@ static int find_lines(struct gate *gate, const struct gate_evidence *e, struct c
 }
 
 static int keep_function(struct gate *gate, const struct gate_evidence *e, const struct change *x,
-                         bool candidate)
+                         bool candidate, bool dominant)
 {
     const double seconds = strcmp(e->functions.unit, "ns") == 0 ? 1e-9 : 1;
     char *name = gate_readable(x->row->name);
@@ -135,7 +137,8 @@ static int keep_function(struct gate *gate, const struct gate_evidence *e, const
                                     .head = x->cost_b * seconds,
                                     .share = 100 * growth_of(&e->comparison, x) / cost_of_base(e),
                                     .ratio = x->ratio,
-                                    .candidate = candidate};
+                                    .candidate = candidate,
+                                    .dominant = dominant};
     int rc = name ? gate_guilty_keep(gate, &one) : -ENOMEM;
     free(name);
     return rc;
@@ -156,7 +159,7 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
             *net += growth_of(c, x) / base;
         if (!(real || slower) || growth_of(c, x) <= 0)
             continue;
-        rc = keep_function(gate, e, x, false);
+        rc = keep_function(gate, e, x, false, false);
     }
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for functions");
@@ -183,14 +186,18 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, dou
     double below = INFINITY;
     int rc = 0;
     for (size_t i = 0; i < gate->n_guilty; i++)
-        if (strcmp(gate->guilty[i].kind, "function") == 0)
+        if (strcmp(gate->guilty[i].kind, "function") == 0 ||
+            (strcmp(gate->guilty[i].kind, GATE_IN_KERNEL) == 0 &&
+             gate->guilty[i].share >= 100 * MOST * change))
             return 0;
     for (unsigned n = 0; rc == 0 && base > 0 && n < CANDIDATES_MAX; n++) {
         const struct change *x = next_candidate(c, CANDIDATE_LEAST * change * base, below);
         if (!x)
             break;
         below = growth_of(c, x);
-        rc = keep_function(gate, e, x, true);
+        rc = keep_function(gate, e, x, true,
+                           below >= MOST * change * base &&
+                               agree(e, &e->functions, x->row, c->common_factor, MAY_BE_SHOWN));
     }
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for functions");
@@ -234,8 +241,9 @@ static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double b
                               .ratio = x->ratio};
     snprintf(one.kind, sizeof one.kind, "%s", x->kind);
     snprintf(one.cause, sizeof one.cause, "%s", x->kind);
-    snprintf(one.cause_text, sizeof one.cause_text, "%s%s%.60s: %.3g s of a run, %.3g s before", x->kind,
-             *x->object ? ", " : "", x->object, one.head, one.base);
+    snprintf(one.cause_text, sizeof one.cause_text, "%s%s%.60s%s%.60s: %.3g s of a run, %.3g s before",
+             x->kind, x->via && *x->via ? ", in " : "", x->via ? x->via : "", *x->object ? ", " : "",
+             x->object, one.head, one.base);
     return gate_guilty_keep(gate, &one);
 }
 

@@ -5,6 +5,8 @@
 #include "cli/gate/evidence.h"
 #include "cli/gate/gate.h"
 #include "cli/gate/guilty.h"
+#include "cli/gate/in_kernel.h"
+#include "cli/gate/notes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@ static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
 #define N_CHEAP (sizeof cheap / sizeof cheap[0])
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
-#define KEPT_APART 0.7  /* of their time: below, threads rarely run at the same time */
+#define MOST 0.5
 #define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
@@ -154,17 +156,25 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct 
     return true;
 }
 
+/* Their changes aren't shares of the waits themselves, of which a base may have none. */
+static void say_of_waits(struct gate *gate, const char *what, double whole_ns)
+{
+    char of[40] = "";
+    if (whole_ns > 0)
+        snprintf(of, sizeof of, " of %.3g s", whole_ns * 1e-9);
+    snprintf(gate->of_waits, sizeof gate->of_waits, "%s; changes in %% of a run%s", what, of);
+}
+
 static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
 {
     const size_t n = e->functions.n_runs;
     const double elapsed = gate_whole(e);
     struct gate_check *c =
         gate_add(gate, "waits",
-                 e->waited ? "threads' waits per run, none for a CPU; changes in % of a run"
-                           : "elapsed time beyond CPU time",
-                 "s");
+                 e->waited ? gate->of_waits : "elapsed time beyond CPU time; changes in % of a run", "s");
     struct gate_run *run = calloc(n + 1, sizeof *run);
     double net = 0;
+    say_of_waits(gate, "threads' waits per run, none for a CPU", elapsed);
     if (!c || !run) {
         free(run);
         return false;
@@ -206,7 +216,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
                      "waits that really changed grew by %s of a run's time in sum",
                      gate_percent(net, change));
         else { /* that is what is judged, then */
-            c->what = "threads' waits of one kind per run, none for a CPU; changes in % of a run";
+            say_of_waits(gate, "threads' waits of one kind per run", elapsed);
             c->base = kind->base_ns * 1e-9;
             c->head = kind->head_ns * 1e-9;
             c->estimate = kind->estimate;
@@ -281,49 +291,22 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
              gate_percent(pace->estimate.change, change), 100 - counted->differing_percent);
 }
 
-/* What threads take from each other, as a line of the cache, they take only while both run. */
-static void say_kept_apart(struct gate *gate, const struct gate_evidence *e)
+/* Instructions are the same, and nobody counted the system calls. But they took more time: that is no layout. */
+static void settle_system_calls(struct gate *gate)
 {
-    const struct gate_check *pace = gate_find(gate, "pace");
-    double alone = 0;
-    for (size_t r = 0; r < e->functions.n_runs; r++)
-        alone += e->alone[r] / (double)e->functions.n_runs;
-    if (e->waited && e->threads > 1 && alone < KEPT_APART && pace->verdict != GATE_SLOWER)
-        gate_note(
-            gate,
-            "The load of others let these threads run %.0f %% of the time that they could have. Lines that "
-            "they take from each other (false sharing) cost less then. A quieter machine would tell.",
-            100 * alone);
-}
-
-static void say_machine(struct gate *gate, const struct gate_evidence *e, const struct gate_counted *counted)
-{
-    const struct gate_check *pace = gate_find(gate, "pace"), *work = gate_find(gate, "work");
-    char change[32];
-    if (!pace || !pace->known)
-        return;
-    if (!isnan(pace->estimate.machine))
-        gate_note(gate, "The machine: a fixed loop of ours took %s in the head's runs%s.",
-                  gate_percent(pace->estimate.machine, change),
-                  pace->estimate.machine_removed ? "; that is taken out of the pace" : "");
-    if (e->comparison.common_factor != 1)
-        gate_note(gate,
-                  "All functions together changed by %s; of single functions' growth that is taken out.",
-                  gate_percent(e->comparison.common_factor - 1, change));
-    bool explained = !cheap_is_same(gate);
-    for (size_t i = 0; i < gate->n_guilty; i++)
-        explained |= gate->guilty[i].cause[0] != '\0';
-    if (work && work->verdict == GATE_SAME && pace->verdict == GATE_SLOWER && !counted->same_work &&
-        !explained)
-        gate_note(
-            gate,
-            "Time changed and work did not: the cause is the memory, other instructions, or where code and "
-            "data lie.");
-    if (pace->verdict == GATE_LAYOUT && !gate->relinks && !gate->unproven)
-        gate_note(
-            gate,
-            "Relink with another order of the object files: a layout's difference changes, too. --relink "
-            "does so, and compares.");
+    struct gate_check *pace = gate_find(gate, "pace");
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        const struct gate_guilty *g = &gate->guilty[i];
+        char change[32];
+        if (!gate->unproven || gate_find(gate, "system calls") || strcmp(g->kind, GATE_IN_KERNEL) != 0 ||
+            strcmp(g->cause, "system-call") != 0 || g->share < 100 * MOST * pace->estimate.change)
+            continue;
+        gate->unproven = false;
+        pace->verdict = GATE_SLOWER;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "%s, and not by layout: system calls in %.100s took more time",
+                 gate_percent(pace->estimate.change, change), g->function);
+    }
 }
 
 /* The whole is slower in time, and not by work. */
@@ -351,11 +334,15 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         settle_cheap(gate);
         tell_layout(gate, &counted);
     }
+    if (rc == 0 && (gate->unproven ||
+                    (gate_find(gate, "pace")->verdict == GATE_SLOWER && gate_find(gate, "pace")->known)))
+        rc = gate_guilty_in_kernel(gate, &e, gate_find(gate, "pace")->estimate.change, err);
+    if (rc == 0)
+        settle_system_calls(gate);
     if (rc == 0 && may_be_candidates(gate))
         rc = gate_guilty_candidates(gate, &e, gate_find(gate, "pace")->estimate.change, err);
     if (rc == 0) {
-        say_machine(gate, &e, &counted);
-        say_kept_apart(gate, &e);
+        gate_say_notes(gate, &e, counted.same_work || !cheap_is_same(gate));
     }
     gate_counted_close(&counted);
     gate_evidence_close(&e);

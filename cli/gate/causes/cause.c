@@ -178,6 +178,18 @@ static bool of_other_commands(const struct gate_builds *b)
     return b && b->recordings && b->left_out[0][GATE_OUT_OTHER] + b->left_out[1][GATE_OUT_OTHER] > 0;
 }
 
+/* What page faults and system calls leave in the caches is theirs. */
+static bool mostly_in_kernel(const struct gate *gate, const struct gate_guilty *of)
+{
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        const struct gate_guilty *g = &gate->guilty[i];
+        if (strcmp(g->kind, GATE_IN_KERNEL) == 0 && g->share > of->share &&
+            strcmp(g->function, of->function) == 0)
+            return true;
+    }
+    return false;
+}
+
 void gate_find_causes(struct gate *gate)
 {
     for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < ASKED_MAX; i++) {
@@ -185,6 +197,10 @@ void gate_find_causes(struct gate *gate)
         struct gate_cause_side side[2] = {{0}};
         if (*g->cause || !(g->head > g->base || g->weight[1] > g->weight[0]))
             continue;
+        if (mostly_in_kernel(gate, g)) {
+            snprintf(g->cause_text, sizeof g->cause_text, "no cause: its time in the kernel grew more");
+            continue;
+        }
         if (of_other_commands(gate->builds)) {
             snprintf(g->cause_text, sizeof g->cause_text,
                      "no cause: the store has recordings of other commands, too");

@@ -30,24 +30,32 @@ static const struct gate_guilty *grown_most(const struct gate *gate, double *sha
     return most;
 }
 
+/* Of a pace that is slower the one with most of the growth stays, and its row says how sure it is. */
 static void drop_candidates(struct gate *gate)
 {
+    const struct gate_check *pace = gate_find(gate, "pace");
+    const bool slower = pace && pace->verdict == GATE_SLOWER;
     size_t kept = 0;
     for (size_t i = 0; i < gate->n_guilty; i++) {
         struct gate_guilty *g = &gate->guilty[i];
-        if (g->candidate && !*g->cause) {
+        if (g->candidate && !*g->cause && !(g->dominant && slower)) {
             free(g->function);
             free(g->image);
             free(g->file);
             gate->n_guilty_all--;
         } else {
+            if (g->candidate) {
+                const size_t n = strlen(g->cause_text);
+                snprintf(g->cause_text + n, sizeof g->cause_text - n, "%sits growth alone may be chance",
+                         n ? "; " : "");
+            }
             gate->guilty[kept++] = *g;
         }
     }
     gate->n_guilty = kept;
 }
 
-void gate_settle_layout(struct gate *gate)
+static void settle(struct gate *gate)
 {
     struct gate_check *pace = gate_find(gate, "pace");
     char change[32];
@@ -77,4 +85,33 @@ void gate_settle_layout(struct gate *gate)
                  "%s, and not by layout: the same instructions ran as often, but %s grew in %.100s", change,
                  g->cause, g->function);
     }
+}
+
+/* What a pace that is slower lacks. */
+static void say_unexplained(struct gate *gate)
+{
+    const struct gate_check *pace = gate_find(gate, "pace");
+    bool function = false, cause = false;
+    if (!pace || !pace->known || pace->verdict != GATE_SLOWER)
+        return;
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        const struct gate_guilty *g = &gate->guilty[i];
+        cause |= *g->cause != '\0';
+        function |= strcmp(g->kind, "function") == 0 || strcmp(g->kind, GATE_IN_KERNEL) == 0 ||
+                    strcmp(g->kind, GATE_COUNTED) == 0;
+    }
+    if (!function)
+        gate_note(gate,
+                  "No function's growth is beyond chance, only that of all together. Four times as long "
+                  "(--for) shows growths of half the size.");
+    if (gate->time_only && !cause)
+        gate_note(gate,
+                  "Time changed and work did not: the cause is the memory, other instructions, or where "
+                  "code and data lie.");
+}
+
+void gate_settle_layout(struct gate *gate)
+{
+    settle(gate);
+    say_unexplained(gate);
 }

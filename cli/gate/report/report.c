@@ -79,10 +79,11 @@ static void put_guilty(struct output *out, const struct gate *gate)
         {.key = "cause_text", .head = "cause", .kind = COLUMN_TEXT, .elastic = true},
         {.key = "cause", .kind = COLUMN_TEXT},
         {.key = "line_significant", .kind = COLUMN_JSON},
+        {.key = "significant", .kind = COLUMN_JSON},
     };
     if (!gate->n_guilty && output_form(out) == OUTPUT_TEXT)
         return;
-    struct table *table = output_table(out, "guilty", columns, 11);
+    struct table *table = output_table(out, "guilty", columns, 12);
     for (size_t i = 0; i < gate->n_guilty; i++) {
         const struct gate_guilty *g = &gate->guilty[i];
         char line[1200];
@@ -98,6 +99,7 @@ static void put_guilty(struct output *out, const struct gate *gate)
         table_text(table, *g->cause_text ? g->cause_text : NULL);
         table_text(table, *g->cause ? g->cause : NULL);
         table_json(table, json_boolean(g->line_sure));
+        table_json(table, json_boolean(!g->candidate));
     }
     output_line(out, "%s", "");
 }
@@ -158,7 +160,8 @@ int gate_report(const struct parsed *args, const struct gate *gate)
     if (gate->builds)
         snprintf(why, sizeof why, " --epoch all --image %s", gate->builds->side[1]->id);
     strcat(why, "      (why it takes its time in the head)");
-    if (gate->n_guilty && strcmp(gate->guilty[0].kind, "function") == 0)
+    if (gate->n_guilty &&
+        (strcmp(gate->guilty[0].kind, "function") == 0 || strcmp(gate->guilty[0].kind, GATE_IN_KERNEL) == 0))
         output_hint(out, "next:", "calc", gate->guilty[0].function, "--store", gate->head, why);
     return output_close(out);
 }

@@ -117,7 +117,7 @@ static int time_layout(struct gate *gate, const struct gate_turns *turns, unsign
     while (rc == 0 && (timing.pairs < PAIRS_MIN || cs_monotonic_seconds() - began < seconds))
         rc = gate_time_pairs(&these, &timing, err);
     if (rc == 0)
-        rc = gate_timed_read(these.store, &run, &n, err);
+        rc = gate_timed_read(these.store, &run, &n, (size_t[2]){0, 0}, err);
     if (rc < 0)
         return rc;
     to->number = number;

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define SUFFIX ".times"
-#define RUNS_MIN 6      /* of a side: fewer aren't compared in pairs */
 #define RUNS_MAX 100000 /* of a file */
 #define PAIRS_MAX 2
 
@@ -168,7 +167,8 @@ static int read_side(const char *store, unsigned side, struct gate_run **run, si
     return rc;
 }
 
-int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, struct cs_error *err)
+int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, size_t few[2],
+                    struct cs_error *err)
 {
     size_t base;
     *run = NULL;
@@ -176,8 +176,10 @@ int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n
     int rc = read_side(store[0], 0, run, n, err);
     base = *n;
     rc = rc < 0 ? rc : read_side(store[1], 1, run, n, err);
-    if (rc == 0 && base >= RUNS_MIN && *n - base >= RUNS_MIN)
+    if (rc == 0 && base >= GATE_TIMED_MIN && *n - base >= GATE_TIMED_MIN)
         return 0;
+    few[0] = base;
+    few[1] = *n - base;
     free(*run);
     *run = NULL;
     *n = 0;

@@ -16,5 +16,8 @@ struct gate_timing {
 
 /* Runs each once or twice, and keeps the CPU times. 0, or negative errno with its sentence. */
 int gate_time_pairs(const struct gate_turns *turns, struct gate_timing *how, struct cs_error *err);
-/* Of both stores; none where a side has fewer than six. The caller frees them. 0, or negative errno with its sentence. */
-int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, struct cs_error *err);
+#define GATE_TIMED_MIN 6 /* of a side: fewer aren't compared in pairs */
+/* Of both stores; none where a side has fewer than six, then `few` has how many there are. The caller frees them. 0, or negative errno
+ * with its sentence. */
+int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, size_t few[2],
+                    struct cs_error *err);

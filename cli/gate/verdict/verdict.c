@@ -162,5 +162,6 @@ void gate_sentence(const struct gate *gate, char *text, size_t size)
             at += (size_t)snprintf(text + at, size - at, " (%s)", gate_percent(c->estimate.change, change));
     }
     if (gate->n_guilty && at < size)
-        snprintf(text + at, size - at, "; most in %s", gate->guilty[0].function);
+        snprintf(text + at, size - at, "; most in %s%s", gate->guilty[0].function,
+                 gate->guilty[0].candidate ? ", perhaps" : "");
 }

@@ -22,6 +22,7 @@
 /* Layout: the time changed, and what ran is the same: where code or data lie made the difference. No failure. */
 enum gate_verdict { GATE_SAME, GATE_FASTER, GATE_SLOWER, GATE_CANT_TELL, GATE_LAYOUT };
 #define GATE_COUNTED "instructions"            /* kind of a function that executes more */
+#define GATE_IN_KERNEL "kernel"                /* kind of a function whose time in the kernel grew */
 extern const char *const gate_verdict_names[]; /* "same", "faster", "slower", "can't tell", "layout" */
 
 struct gate_limits {
@@ -51,10 +52,11 @@ struct gate_guilty {
     double ratio;         /* head / base, the common factor removed; infinite: new */
     char kind[32];        /* "function", GATE_COUNTED, or of a wait: "mutex", ... */
     char cause[40];       /* that grew: a cause of calc's, GATE_COUNTED, or a wait's kind; "": not known */
-    char cause_text[160]; /* with figures; without a cause what is missing, "": nothing was asked */
+    char cause_text[240]; /* with figures; without a cause what is missing, "": nothing was asked */
     double
         cause_growth; /* seconds a run (percent of a daemon's epochs) that the named cause likely grew by */
-    bool candidate;   /* its growth alone isn't significant: without a cause it isn't shown */
+    bool candidate;   /* its growth alone isn't significant: without a cause it isn't shown, ... */
+    bool dominant;    /* ... unless it has most of the growth of a pace that is slower */
 };
 
 struct gate_layout { /* the head linked again: against the base */
@@ -73,11 +75,14 @@ struct gate {
     struct gate_layout layout[GATE_LAYOUTS_MAX];
     size_t n_layouts;
     bool unproven;      /* the pace grew and the work didn't: layout, unless a cause grew */
+    bool time_only;     /* the work is the same, and nothing but the time changed */
+    bool turns;         /* both commands ran here: some runs were to be only timed */
     bool relinks;       /* layouts are tried */
     bool base_relinked; /* of the base, too: each has another one */
     enum gate_verdict verdict;
-    char note[8][600];
+    char note[12][600];
     size_t n_notes;
+    char of_waits[120]; /* what waits are a share of, for the check's `what` */
 };
 
 /* NULL: no memory. */

@@ -209,6 +209,28 @@ TEST(a_program_that_was_renamed_has_one_row)
     cs_wait_changes_fini(&c);
 }
 
+/* A function writes, and waits for the disk: what takes most of the time is the call to name. */
+TEST(a_row_has_the_call_with_most_time)
+{
+    struct cs_wait_changes c = {.n = 0};
+    static const struct cs_store_image app = {.path = "/app"};
+    static const struct cs_call_function save = {.image = &app};
+    for (unsigned r = 0; r < 4; r++) {
+        struct cs_wait_group at = {.kind = "file",
+                                   .where = "save",
+                                   .function = &save,
+                                   .via = r == 1 ? "fdatasync" : "write",
+                                   .ns = r == 1 ? 2000 : 1000,
+                                   .count = 1};
+        struct cs_wait_groups run = {.at = &at, .n = 1, .all_ns = 3000};
+        assert_int_equal(cs_wait_changes_add(&c, r % 2, &run), 0);
+    }
+    assert_int_equal(cs_wait_changes_end(&c), 0);
+    assert_int_equal(c.n, 1);
+    assert_string_equal(c.at[0].via, "fdatasync");
+    cs_wait_changes_fini(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +241,7 @@ int main(void)
         cmocka_unit_test(runs_of_twice_the_length_have_the_same_shares),
         cmocka_unit_test(runs_that_agree_are_the_unit),
         cmocka_unit_test(a_program_that_was_renamed_has_one_row),
+        cmocka_unit_test(a_row_has_the_call_with_most_time),
         cmocka_unit_test(a_wait_for_a_cpu_that_others_had_is_no_change_of_the_program),
     };
     srandom(1);

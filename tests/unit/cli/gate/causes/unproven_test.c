@@ -59,6 +59,74 @@ TEST(without_a_cause_nothing_tells)
     assert_settled(1.2, "d-cache", false, GATE_CANT_TELL, 1);
 }
 
+/* A pace that is slower by more than chance: who has most of it is shown, and how sure that is. */
+TEST(who_has_most_of_a_growth_is_shown)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        struct gate gate = {.n_guilty = 1, .n_guilty_all = 1};
+        struct gate_check *pace = gate_add(&gate, "pace", "", "s");
+        char text[200];
+        assert_non_null(pace);
+        pace->verdict = k < 2 ? GATE_SLOWER : GATE_CANT_TELL;
+        pace->known = true;
+        gate.guilty[0] = function_of(2.8, "", true);
+        gate.guilty[0].dominant = k > 0;
+        gate_settle_layout(&gate);
+        assert_int_equal(gate.n_guilty, k == 1 ? 1 : 0);
+        gate_sentence(&gate, text, sizeof text);
+        assert_int_equal(strstr(text, "most in walk, perhaps") != NULL, k == 1);
+        if (k == 1)
+            assert_string_equal(gate.guilty[0].cause_text, "its growth alone may be chance");
+        gate_fini(&gate);
+    }
+}
+
+static bool has(const struct gate *gate, const char *text)
+{
+    for (size_t i = 0; i < gate->n_notes; i++)
+        if (strstr(gate->note[i], text))
+            return true;
+    return false;
+}
+
+/* A pace that is slower, and nothing else changed. */
+static void slower(struct gate *gate, enum gate_verdict verdict)
+{
+    *gate = (struct gate){.time_only = true};
+    struct gate_check *pace = gate_add(gate, "pace", "", "s");
+    assert_non_null(pace);
+    pace->verdict = verdict;
+    pace->known = true;
+}
+
+TEST(a_pace_without_functions_says_what_shows_them)
+{
+    struct gate gate;
+    slower(&gate, GATE_SLOWER);
+    gate_settle_layout(&gate);
+    assert_true(has(&gate, "No function's growth is beyond chance"));
+    gate_fini(&gate);
+    slower(&gate, GATE_SAME);
+    gate_settle_layout(&gate);
+    assert_int_equal(gate.n_notes, 0);
+    gate_fini(&gate);
+}
+
+/* Not below a row that has a cause. */
+TEST(time_that_grew_alone_is_explained_by_a_cause)
+{
+    struct gate gate;
+    for (unsigned cause = 0; cause < 2; cause++) {
+        slower(&gate, GATE_SLOWER);
+        gate.n_guilty = gate.n_guilty_all = 1;
+        gate.guilty[0] = function_of(2.8, cause ? "mispredict" : "", false);
+        gate_settle_layout(&gate);
+        assert_int_equal(has(&gate, "Time changed and work did not"), !cause);
+        assert_false(has(&gate, "No function's growth"));
+        gate_fini(&gate);
+    }
+}
+
 TEST(what_relinking_proved_stays)
 {
     struct gate gate = {.unproven = false};
@@ -76,6 +144,10 @@ int main(void)
         cmocka_unit_test(a_cause_that_grew_is_no_layout),
         cmocka_unit_test(a_cause_of_places_is_layout),
         cmocka_unit_test(without_a_cause_nothing_tells),
+        cmocka_unit_test(who_has_most_of_a_growth_is_shown),
+        cmocka_unit_test(who_has_most_of_a_growth_is_shown),
+        cmocka_unit_test(a_pace_without_functions_says_what_shows_them),
+        cmocka_unit_test(time_that_grew_alone_is_explained_by_a_cause),
         cmocka_unit_test(what_relinking_proved_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time in the kernel by the program's lines that made it, of runs that are written here. */
+#include "cli/gate/causes/cause.h"
+#include "cli/gate/in_kernel.h"
+#include "tests/unit/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RUNS 8
+#define PERIOD 1000.0
+
+static char file[] = "app.c";
+static struct called_line lines[] = {{.file = file, .line = 10, .function = "load"},
+                                     {.file = file, .line = 12, .function = "load"},
+                                     {.file = file, .line = 30, .function = "ask"}};
+static char names[][128] = {"malloc", "getppid"};
+enum { LOAD_MALLOC, LOAD_TOUCH, ASK };
+
+/* Base, head, head, base. */
+static unsigned side_of(size_t r)
+{
+    return (r + 1) / 2 % 2;
+}
+
+/* Samples of a run: system calls of load's malloc, page faults of its next line, system calls of ask. */
+static void of_runs(struct gate_in_kernel *k, struct gate_run run[RUNS], const uint64_t samples[RUNS][3])
+{
+    *k = (struct gate_in_kernel){.n_runs = RUNS};
+    for (size_t r = 0; r < RUNS; r++) {
+        struct called_call calls[] = {
+            {.line = LOAD_MALLOC, .callee = 0, .kind = CALLED_LIBRARY, .in_system_calls = samples[r][0]},
+            {.line = LOAD_TOUCH, .callee = UINT32_MAX, .kind = CALLED_PAGE_FAULT, .in_faults = samples[r][1]},
+            {.line = ASK, .callee = 1, .kind = CALLED_LIBRARY, .in_system_calls = samples[r][2]}};
+        const struct called c = {.lines = lines, .calls = calls, .names = names, .n_calls = 3};
+        run[r] = (struct gate_run){side_of(r), 1000 * r, 0, (double)NAN};
+        assert_int_equal(gate_in_kernel_add(k, r, side_of(r), PERIOD, &c), 0);
+    }
+}
+
+TEST(page_faults_are_of_the_line_that_makes_them)
+{
+    uint64_t samples[RUNS][3];
+    struct gate_in_kernel k;
+    struct gate_run run[RUNS];
+    struct gate_kernel_growth g;
+    for (size_t r = 0; r < RUNS; r++) {
+        samples[r][0] = (side_of(r) ? 8 : 1) + r % 2;
+        samples[r][1] = (side_of(r) ? 50 : 5) + r % 3;
+        samples[r][2] = 40 + r % 4;
+    }
+    of_runs(&k, run, samples);
+    assert_true(gate_in_kernel_next(&k, run, 10 * PERIOD, &g));
+    assert_string_equal(g.line->function, "load");
+    assert_int_equal(g.line->line, 12);
+    assert_true(g.line->faults && g.faults > 44 * PERIOD && g.calls > 5 * PERIOD && g.calls < 9 * PERIOD);
+    assert_true(fabs(g.head - g.base - g.faults - g.calls) < 1);
+    assert_false(gate_in_kernel_next(&k, run, 10 * PERIOD, &g)); /* each function once; ask didn't grow */
+    gate_in_kernel_fini(&k);
+}
+
+TEST(the_function_that_grew_most_comes_first)
+{
+    uint64_t samples[RUNS][3];
+    struct gate_in_kernel k;
+    struct gate_run run[RUNS];
+    struct gate_kernel_growth g;
+    for (size_t r = 0; r < RUNS; r++) {
+        samples[r][0] = (side_of(r) ? 60 : 5) + r % 2;
+        samples[r][1] = 7;
+        samples[r][2] = (side_of(r) ? 200 : 50) + r % 4;
+    }
+    of_runs(&k, run, samples);
+    assert_true(gate_in_kernel_next(&k, run, PERIOD, &g));
+    assert_string_equal(g.line->function, "ask");
+    assert_string_equal(g.line->through, "getppid");
+    assert_false(g.line->faults);
+    assert_true(gate_in_kernel_next(&k, run, PERIOD, &g));
+    assert_string_equal(g.line->through, "malloc");
+    assert_int_equal(g.line->line, 10);
+    assert_false(gate_in_kernel_next(&k, run, PERIOD, &g));
+    gate_in_kernel_fini(&k);
+}
+
+/* One run of the head that had much of it, a growth of few samples, and one below the least. */
+TEST(what_chance_makes_is_no_row)
+{
+    uint64_t samples[RUNS][3];
+    struct gate_in_kernel k;
+    struct gate_run run[RUNS];
+    struct gate_kernel_growth g;
+    for (size_t r = 0; r < RUNS; r++) {
+        samples[r][0] = r == 2 ? 300 : 10;
+        samples[r][1] = 0;
+        samples[r][2] = side_of(r) ? 1 : 0;
+    }
+    of_runs(&k, run, samples);
+    assert_false(gate_in_kernel_next(&k, run, 0, &g));
+    gate_in_kernel_fini(&k);
+    for (size_t r = 0; r < RUNS; r++)
+        samples[r][0] = (side_of(r) ? 100 : 50) + r % 3;
+    of_runs(&k, run, samples);
+    assert_false(gate_in_kernel_next(&k, run, 60 * PERIOD, &g));
+    assert_true(gate_in_kernel_next(&k, run, 40 * PERIOD, &g));
+    gate_in_kernel_fini(&k);
+}
+
+TEST(no_samples_have_no_rows)
+{
+    const uint64_t samples[RUNS][3] = {{0}};
+    struct gate_in_kernel k;
+    struct gate_run run[RUNS];
+    struct gate_kernel_growth g;
+    of_runs(&k, run, samples);
+    assert_false(gate_in_kernel_next(&k, run, 0, &g));
+    gate_in_kernel_fini(&k);
+}
+
+/* The caches that its system calls leave are no cause of the function's own. */
+TEST(the_caller_has_no_other_cause)
+{
+    static char ask[] = "ask", image[] = "app";
+    struct gate gate = {
+        .base = "/none/base.store", .head = "/none/head.store", .n_guilty = 2, .n_guilty_all = 2};
+    gate.guilty[0] = (struct gate_guilty){
+        .function = ask, .image = image, .kind = GATE_IN_KERNEL, .share = 4, .cause = "system-call"};
+    gate.guilty[1] = (struct gate_guilty){
+        .function = ask, .image = image, .kind = "function", .base = 0.01, .head = 0.02, .share = 1};
+    gate_find_causes(&gate);
+    assert_string_equal(gate.guilty[1].cause, "");
+    assert_non_null(strstr(gate.guilty[1].cause_text, "its time in the kernel grew more"));
+    gate.guilty[1].share = 5;
+    gate.guilty[1].cause_text[0] = '\0';
+    gate_find_causes(&gate);
+    assert_null(strstr(gate.guilty[1].cause_text, "its time in the kernel grew more"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(page_faults_are_of_the_line_that_makes_them),
+        cmocka_unit_test(the_function_that_grew_most_comes_first),
+        cmocka_unit_test(what_chance_makes_is_no_row),
+        cmocka_unit_test(no_samples_have_no_rows),
+        cmocka_unit_test(the_caller_has_no_other_cause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
