@@ -37,8 +37,8 @@ static void say_common(struct gate *gate, const struct gate_check *pace, double 
         gate_note(
             gate,
             "Half of the functions changed by %s or more, so most of the change is no single function's. "
-            "Look at what all of them share: the compiler's options, the allocator, the size of the "
-            "data, huge pages, or other work on the machine.",
+            "Look at what all of them share: compiler options, allocator, data size, huge pages, or "
+            "other work on the machine.",
             change);
     else
         gate_note(

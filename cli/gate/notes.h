@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a reader has to know of how the verdict came about: the machine, what all functions share, what was too little or wasn't
- * counted. */
+/* What a reader has to know of how the verdict came about: the machine, what all functions share, what wasn't counted. */
 #pragma once
 
 #include "cli/gate/evidence.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is said beside a verdict, by evidence that is written here. */
+/* The notes next to a verdict, by evidence that is written here. */
 #include "cli/gate/notes.h"
 #include "tests/unit/test.h"
 
