@@ -29,10 +29,15 @@ static void say_kept_apart(struct gate *gate, const struct gate_evidence *e)
 static void say_common(struct gate *gate, const struct gate_check *pace, double common)
 {
     char change[32];
+    double rows = 0;
     gate_percent(common, change);
     if (fabs(common) < COMMON_LEAST)
         return;
-    if (common / pace->estimate.change >= MOST &&
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (strcmp(gate->guilty[i].kind, "function") == 0 ||
+            strcmp(gate->guilty[i].kind, GATE_IN_KERNEL) == 0)
+            rows += gate->guilty[i].share / 100;
+    if (rows < MOST * pace->estimate.change && common / pace->estimate.change >= MOST &&
         (pace->verdict == GATE_SLOWER || pace->verdict == GATE_FASTER))
         gate_note(
             gate,
