@@ -426,6 +426,11 @@
 #ifndef CS_MODEL_NET_CYCLES
 #define CS_MODEL_NET_CYCLES 1.5
 #endif
+/* Neighbours of one group of retirements that take up to this times what the model says are stretched alike; unit: factor;
+ * source: trial; shows: profile-error */
+#ifndef CS_MODEL_STRETCH_MOST
+#define CS_MODEL_STRETCH_MOST 2
+#endif
 /* A stall of which rules expect less than this is netted whatever its size, where a clock counted the executions; unit: share;
  * source: trial; shows: culprits */
 #ifndef CS_MODEL_NET_EXPECTED

@@ -122,34 +122,69 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
     free(less);
 }
 
-/* AMD's cores take an interrupt while arithmetic is under way, and its PC is where the group of retirements begins: of a chain's
- * multiplications most samples are one or two instructions early. What a register instruction has too much and one of the
- * next two, which takes longer by the model than it seems to, has too little belongs to the latter. Sums stay what they are. */
-static void move_to_late(const struct accounting *x, struct cs_culprit_stall *const *stalls)
+/* What time an instruction has too much, and another one, which takes longer by the model than it seems to, has too little.
+ * Both may be stretched alike: the scale has an error of its own. A load gets no more than the model's time. */
+static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stalls, uint32_t i,
+                      uint32_t other)
 {
-    struct cs_cycle_account *a = x->a;
-    const uint32_t elsewhere = CS_ISA_OP_LOAD | CS_ISA_OP_STORE | CS_ISA_OP_LOCK | CS_ISA_OP_SERIALISE |
-                               CS_ISA_OP_BRANCH | CS_ISA_OP_CALL | CS_ISA_OP_RETURN | CS_ISA_OP_INDIRECT |
-                               CS_ISA_OP_SYSCALL | CS_ISA_OP_REPEAT;
-    for (uint32_t i = 0; i < a->cfg->n_insns && x->e->machine.vendor == CS_MACHINE_AMD; i++) {
-        uint32_t late = i;
-        if (!stalls[i] || a->insns[i].op.flags & elsewhere)
-            continue;
-        for (int step = 0; step < 2 && (late = account_after(x, late)) < a->cfg->n_insns; step++) {
-            struct cs_cycle_account_insn *from = &a->insns[i], *to = &a->insns[late];
-            if (!stalls[late] || late == i || to->op.flags & elsewhere)
-                break;
-            const double much = (from->cycles - from->step.m) * from->visits,
-                         little = fmin(to->step.m - to->cycles, to->step.dependency) * to->visits;
-            const double moved = fmin(much, little);
-            if (!(moved > 0))
-                continue;
-            from->cycles -= moved / from->visits;
-            to->cycles += moved / to->visits;
-            stalls[i]->cycles = from->cycles;
-            stalls[late]->cycles = to->cycles;
-        }
+    struct cs_cycle_account_insn *from = &x->a->insns[i], *to = &x->a->insns[other];
+    const double much = (from->cycles - from->step.m) * from->visits,
+                 little = fmin(to->step.m - to->cycles, to->step.dependency) * to->visits;
+    double moved = fmin(much, little);
+    if (!(moved > 0))
+        return false;
+    const double model = from->step.m * from->visits + to->step.m * to->visits,
+                 time = from->cycles * from->visits + to->cycles * to->visits;
+    if (time <= CS_MODEL_STRETCH_MOST * model && !(to->op.flags & CS_ISA_OP_LOAD))
+        moved = fmax(moved, fmin(much, time * (to->step.m * to->visits) / model - to->cycles * to->visits));
+    from->cycles -= moved / from->visits;
+    to->cycles += moved / to->visits;
+    stalls[i]->cycles = from->cycles;
+    stalls[other]->cycles = to->cycles;
+    return true;
+}
+
+/* Arithmetic of registers: its time may be moved. A load may get time, no more. */
+enum {
+    MOVES_NOT = CS_ISA_OP_STORE | CS_ISA_OP_LOCK | CS_ISA_OP_SERIALISE | CS_ISA_OP_CALL | CS_ISA_OP_RETURN |
+                CS_ISA_OP_SYSCALL | CS_ISA_OP_REPEAT,
+    BRANCHES = CS_ISA_OP_BRANCH | CS_ISA_OP_INDIRECT
+};
+
+static void move_to_near(struct accounting *x, struct cs_culprit_stall *const *stalls, uint32_t i, bool back)
+{
+    const struct cs_cycle_account *a = x->a;
+    const bool over_branch =
+        back && i == a->cfg->blocks[a->insns[i].block].first_insn && !a->insns[i].samples;
+    uint32_t other = i;
+    for (int step = 0; step < (over_branch ? 3 : 2); step++) {
+        other = back ? account_before(x, other) : account_after(x, other);
+        if (other >= a->cfg->n_insns || other == i)
+            break;
+        const uint32_t flags = a->insns[other].op.flags;
+        if (flags & MOVES_NOT || (flags & BRANCHES && !over_branch))
+            break;
+        if (stalls[other] && !(flags & BRANCHES))
+            move_time(x, stalls, i, other);
+        if (flags & CS_ISA_OP_LOAD)
+            break;
     }
+}
+
+/* AMD's cores retire arithmetic in pairs, and take an interrupt only behind a pair: of a chain's multiplications every second
+ * one has all samples, so what one has too much is of one of the two before it that has too little. Behind a branch they take
+ * no interrupt at all: what shows at a block's second instruction and none at its first may be the last one's before the
+ * branch. And some interrupts come while a pair is under way, at its beginning: then it is one of the next two. Sums stay
+ * what they are. */
+static void move_in_groups(struct accounting *x, struct cs_culprit_stall *const *stalls)
+{
+    const struct cs_cycle_account *a = x->a;
+    if (x->e->machine.vendor != CS_MACHINE_AMD)
+        return;
+    for (int back = 1; back >= 0; back--)
+        for (uint32_t i = 0; i < a->cfg->n_insns; i++)
+            if (stalls[i] && !(a->insns[i].op.flags & (MOVES_NOT | BRANCHES | CS_ISA_OP_LOAD)))
+                move_to_near(x, stalls, i, back);
 }
 
 /* Shares a group's cycles among its instructions as the model says, but what nobody sampled takes no more than
@@ -291,7 +326,7 @@ void account_stalls(struct accounting *x)
     if (a->scale > 0)
         pool(x, stalls);
     if (a->scale > 0)
-        move_to_late(x, stalls);
+        move_in_groups(x, stalls);
     if (a->scale > 0)
         net(x, stalls);
     struct cs_culprit_classification *v = a->classifications = calloc((size_t)(next - all) + 1, sizeof *v);

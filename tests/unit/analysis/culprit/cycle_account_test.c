@@ -125,8 +125,9 @@ static void where_somebody_counted_cycles_an_execution_are_known(void **state)
     assert_true(fabs(account->insns[IMUL].cycles - AT_ADD * CYCLES_A_SAMPLE / EXECUTIONS) < 1e-6);
 }
 
-/* Cycles of an execution, the multiplication's and the addition's, of 300 samples behind the one and 30 behind the other. */
-static void chain_on(enum cs_machine_vendor vendor, double *multiply, double *add, double *m_add)
+/* Cycles of an execution, the multiplication's and the addition's, of so many samples behind each. */
+static void chain_of(enum cs_machine_vendor vendor, uint64_t behind_multiply, uint64_t behind_add,
+                     double *multiply, double *add, double *m_multiply, double *m_add)
 {
     struct cs_error err = {0};
     struct cs_culprit_evidence e = evidence;
@@ -134,8 +135,8 @@ static void chain_on(enum cs_machine_vendor vendor, double *multiply, double *ad
     const struct cs_image_procedure *p = cs_image_procedure_named(code, "t_chain", 0, NULL);
     struct cs_table *points = cs_table_open(&cs_schema_points);
     put(points, account->insns[IMUL].op.offset, 100);
-    put(points, account->insns[ADD].op.offset, 300);
-    put(points, account->insns[DEC].op.offset, 30);
+    put(points, account->insns[ADD].op.offset, behind_multiply);
+    put(points, account->insns[DEC].op.offset, behind_add);
     memset(&e.flow, 0, sizeof e.flow);
     assert_int_equal(cs_frequency_evidence_init(&e.flow, points, NULL, "x", &err), 0);
     cs_table_close(points);
@@ -144,19 +145,40 @@ static void chain_on(enum cs_machine_vendor vendor, double *multiply, double *ad
     assert_int_equal(cs_cycle_account_open(code, p, &e, scheduler, &counted, &a, &err), 0);
     *multiply = a->insns[IMUL].cycles;
     *add = a->insns[ADD].cycles;
+    *m_multiply = a->insns[IMUL].step.m;
     *m_add = a->insns[ADD].step.m;
     cs_cycle_account_close(a);
     cs_frequency_evidence_fini(&e.flow);
 }
 
+static void amd_shows_a_pair_s_time_at_its_second_instruction(void **state)
+{
+    (void)state;
+    double multiply, add, m_multiply, m_add, multiply_amd, add_amd;
+    chain_of(CS_MACHINE_INTEL, 30, 300, &multiply, &add, &m_multiply, &m_add);
+    assert_true(fabs(multiply - 0.5) < 1e-6 && fabs(add - 5) < 1e-6 && m_multiply > 2.9);
+    chain_of(CS_MACHINE_AMD, 30, 300, &multiply_amd, &add_amd, &m_multiply, &m_add);
+    assert_true(fabs(multiply_amd + add_amd - multiply - add) < 1e-9);
+    assert_true(fabs(multiply_amd / add_amd - m_multiply / m_add) < 0.1); /* both stretched alike */
+}
+
+static void amd_doesn_t_share_what_no_model_explains(void **state)
+{
+    (void)state;
+    double multiply, add, m_multiply, m_add;
+    chain_of(CS_MACHINE_AMD, 30, 6000, &multiply, &add, &m_multiply, &m_add);
+    assert_true(fabs(multiply - m_multiply) < 1e-6 && add > 50); /* a stall stays where it was seen */
+}
+
 static void amd_shows_arithmetic_at_the_beginning_of_its_group(void **state)
 {
     (void)state;
-    double multiply, add, m, multiply_amd, add_amd;
-    chain_on(CS_MACHINE_INTEL, &multiply, &add, &m);
-    assert_true(fabs(multiply - 5) < 1e-6 && fabs(add - 0.5) < 1e-6 && m > 0.9);
-    chain_on(CS_MACHINE_AMD, &multiply_amd, &add_amd, &m);
-    assert_true(add_amd > add + 0.2 && add_amd < m + 1e-9);
+    double multiply, add, m_multiply, m_add, multiply_amd, add_amd;
+    chain_of(CS_MACHINE_INTEL, 300, 30, &multiply, &add, &m_multiply, &m_add);
+    assert_true(fabs(multiply - 5) < 1e-6 && fabs(add - 0.5) < 1e-6 && m_add > 0.9);
+    chain_of(CS_MACHINE_AMD, 300, 30, &multiply_amd, &add_amd, &m_multiply, &m_add);
+    assert_true(add_amd > add + 0.2);
+    assert_true(fabs(multiply_amd / add_amd - m_multiply / m_add) < 0.1);
     assert_true(fabs(multiply_amd + add_amd - multiply - add) < 1e-9);
 }
 
@@ -387,6 +409,8 @@ int main(void)
         cmocka_unit_test(samples_at_the_head_of_a_loop_go_to_its_back_edge_for_the_most_part),
         cmocka_unit_test(nothing_is_lost_or_invented),
         cmocka_unit_test(where_somebody_counted_cycles_an_execution_are_known),
+        cmocka_unit_test(amd_shows_a_pair_s_time_at_its_second_instruction),
+        cmocka_unit_test(amd_doesn_t_share_what_no_model_explains),
         cmocka_unit_test(amd_shows_arithmetic_at_the_beginning_of_its_group),
         cmocka_unit_test(timed_intervals_bound_a_fitted_scale),
         cmocka_unit_test(the_rows_of_the_summary_add_up),
