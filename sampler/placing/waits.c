@@ -392,8 +392,10 @@ static void place_ended(struct cs_session_waits *w, const struct cs_wait_record 
                                  .ran = ran_until(r, r->out_ns),
                                  .context = context,
                                  .waker_context = row.waker_context};
-    if (by_thread)
+    if (by_thread) {
         wait.waker = woken->ran;
+        snprintf(wait.waker_name, sizeof wait.waker_name, "%s", woken->waker);
+    }
     memcpy(wait.thread, thread, sizeof wait.thread - 1);
     if (r->turn_ns) {
         char turn[17];

@@ -142,7 +142,8 @@ static void walk_back(struct walk *w, uint32_t tid, struct doing d, uint64_t fro
             woken = end;
         if (wait->waker_tid && wait->waker_context && wait->waker_tid != tid && depth < DEPTH)
             walk_back(w, wait->waker_tid,
-                      (struct doing){.name = name_of(w->blame, wait->waker_tid),
+                      (struct doing){.name = *wait->waker_name ? wait->waker_name
+                                                               : name_of(w->blame, wait->waker_tid),
                                      .ended = wait->waker_context,
                                      .until = wait->waker},
                       begin, woken, depth + 1);

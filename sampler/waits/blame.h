@@ -28,6 +28,7 @@ struct cs_blame_wait {
     uint64_t context, waker_context; /* the latter 0: the waker isn't followed */
     uint64_t turn_ns;                /* of its wait for a CPU `turn` had that; 0: nobody knows who */
     char thread[16], turn[16];
+    char waker_name[16]; /* "": that of a wait of its own, where one was kept */
 };
 void cs_blame_note(struct cs_blame *blame, const struct cs_blame_wait *wait);
 

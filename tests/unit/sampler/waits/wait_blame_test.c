@@ -84,6 +84,20 @@ static void a_holder_that_waited_for_another_passes_the_blame_on(void **state)
     cs_blame_close(b);
 }
 
+static void who_ended_a_holders_wait_has_a_name_without_waits_of_its_own(void **state)
+{
+    struct cs_blame *b = cs_blame_open();
+    (void)state;
+    struct cs_blame_wait waited = lock_wait(HOLDER, FAR, 900, 1900, 6);
+    waited.in_ns = 1900;
+    memcpy(waited.waker_name, "far", 4);
+    cs_blame_note(b, &waited);
+    struct sums s = blame(b, 5);
+    assert_int_equal(s.far_running, 900);
+    assert_int_equal(s.whole, 1000);
+    cs_blame_close(b);
+}
+
 /* Priority inversion: the holder waited for a CPU that another had. */
 static void who_had_the_cpu_is_blamed_for_a_holder_that_waited_for_it(void **state)
 {
@@ -200,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_holder_that_slept_is_blamed_for_its_sleep),
         cmocka_unit_test(a_holder_that_waited_for_another_passes_the_blame_on),
+        cmocka_unit_test(who_ended_a_holders_wait_has_a_name_without_waits_of_its_own),
         cmocka_unit_test(who_had_the_cpu_is_blamed_for_a_holder_that_waited_for_it),
         cmocka_unit_test(a_wait_for_a_cpu_is_blamed_on_who_had_it),
         cmocka_unit_test(two_that_wait_for_each_other_end),
