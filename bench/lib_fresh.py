@@ -21,8 +21,8 @@ def proven(name, first, least):
     but none half of the time."""
     mixed = first == ["mixed"]
     file = lib_culprits.build(name, "fresh") + ".ratios.json"
-    if KEPT and os.path.exists(file):
-        ratios = json.load(open(file))
+    if KEPT:
+        ratios = json.load(open(file)) if os.path.exists(file) else [0]
     else:
         slow, *fast = lib_culprits.ns_a_visit(lib_culprits.build(name, "fresh"), 0.2, 4 if mixed else 2)
         ratios = [round(slow / f, 3) for f in fast]
@@ -53,8 +53,8 @@ def recorded(name, form):
     """The store of a recording, or why there is none."""
     program = lib_culprits.build(name, "fresh")
     store = program + "." + form.split()[0] + ".store"
-    if KEPT and os.path.exists(store):
-        return store, ""
+    if KEPT:
+        return store, "" if os.path.exists(store) else "not kept"
     subprocess.run(["rm", "-rf", store])
     run = subprocess.run([CYCLESCOPE, "record", "-o", store, *FORMS[form], "--", program, str(SECONDS)], capture_output=True,
                          text=True)

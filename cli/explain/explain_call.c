@@ -78,8 +78,15 @@ bool explain_kernel(struct explanation *e, const struct parsed *args, const stru
     struct called_claim claim;
     const bool found = called_kernel(&c, &s->profile, s->row->image->image.id, s->account->procedure, 1);
     if (found) {
+        const struct cs_cycle_account_summary *own = &s->account->summary;
         called_claim(&c, NULL, &claim);
         tell(e, &c, &claim);
+        /* the way into the kernel and back, which samples find at the instruction that goes there */
+        e->of_program.high +=
+            100 *
+            (own->high[CS_CAUSE_SYSCALL] + own->statics[CS_CAUSE_SYSCALL] + own->high[CS_CAUSE_PAGE_FAULT]) /
+            c.total;
+        e->of_program.high = fmin(e->of_program.high, 100);
         explain_verify(e, args, s->profile.store, false);
     }
     called_close(&c);

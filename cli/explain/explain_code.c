@@ -99,15 +99,11 @@ static void add_counts(struct explanation *e, const struct calc_subject *s, cons
 static void find_gain(struct explanation *e, const struct calc_subject *s, const struct calc_answer *a,
                       double share)
 {
-    const struct cs_machine *machine = &s->evidence->machine;
     const double all = uncertain(share, (double)s->rows.total[s->profile.main_event]);
-    struct worst_cause low = a->worst, high = a->worst;
-    low.share = fmin(low.low, low.share);
-    low.share = fmax(low.share - uncertain(low.share, (double)s->account->samples), 0);
-    high.share = fmin(fmax(high.high, high.share), 1);
-    high.share = fmin(high.share + uncertain(high.share, (double)s->account->samples), 1);
-    e->of_function = (struct explain_gain){100 * a->saves, 100 * cause_saves_least(&low, machine),
-                                           100 * cause_saves_most(&high, machine)};
+    const double samples = (double)s->account->samples, least = a->gain.least, most = a->gain.most;
+    e->of_function =
+        (struct explain_gain){100 * a->gain.likely, 100 * fmax(least - uncertain(least, samples), 0),
+                              100 * fmin(most + uncertain(most, samples), 1)};
     const uint32_t at = cs_cfg_insn(s->account->cfg, a->worst.responsible);
     e->gain_elsewhere = a->worst.cause == CS_CAUSE_MISPREDICT && at < s->account->cfg->n_insns &&
                         s->account->insns[at].op.flags & CS_ISA_OP_INDIRECT &&

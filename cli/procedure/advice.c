@@ -2,6 +2,7 @@
 /* What usually helps against a cause, where the code doesn't do it already, and how much of the time it saves. */
 #include "cli/procedure/calc.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* Does the branch at `offset` take its target from a register or from memory? */
@@ -138,19 +139,26 @@ static double remedy_costs(const struct worst_cause *c, const struct cs_machine 
     }
 }
 
-double cause_saves_least(const struct worst_cause *c, const struct cs_machine *m)
-{
-    /* two chains in place of one */
-    return c->cause == CS_CAUSE_DEPENDENCY ? c->share * 0.5 : cause_saves(c, m);
-}
+#define CHAINS_LIKELY 0.75 /* four in place of one: its stall is gone, if it is no more than the three take */
+#define REMEDY_LEAST                                                                                         \
+    0.667 /* of what it usually does: two chains in place of one, a branchless form that is slow */
 
-double cause_saves_most(const struct worst_cause *c, const struct cs_machine *m)
+struct cause_gain cause_gain(const struct worst_cause *c, const struct cs_cycle_account *a,
+                             const struct cs_machine *m)
 {
-    /* so many chains that none is waited for */
-    return c->cause == CS_CAUSE_DEPENDENCY ? c->share : cause_saves(c, m);
-}
-
-double cause_saves(const struct worst_cause *c, const struct cs_machine *m)
-{
-    return c->cause < CS_N_CAUSES ? c->share * (1 - remedy_costs(c, m)) : 0;
+    const struct cs_cycle_account_summary *s = &a->summary;
+    if (c->cause >= CS_N_CAUSES || s->total <= 0)
+        return (struct cause_gain){0, 0, 0};
+    const double remedy = 1 - remedy_costs(c, m), low = fmin(c->low, c->share);
+    struct cause_gain gain = {c->share * remedy, low * remedy * REMEDY_LEAST,
+                              fmin((s->high[c->cause] + s->statics[c->cause]) / s->total, 1)};
+    if (c->cause == CS_CAUSE_DEPENDENCY)
+        gain.likely = fmin(c->share, CHAINS_LIKELY);
+    if (c->cause == CS_CAUSE_DCACHE && s->share[c->cause] > 0) { /* denser data are on fewer pages, too */
+        gain.likely = c->share * (1 + s->share[CS_CAUSE_DTLB] / s->share[c->cause]) * (1 + remedy) / 2;
+        gain.most = fmin(s->memory_high / s->total, 1);
+    }
+    gain.most = fmax(gain.most, fmax(c->high, c->share));
+    gain.likely = fmin(gain.likely, gain.most);
+    return gain;
 }

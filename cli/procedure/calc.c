@@ -73,13 +73,13 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
         worst->cause < CS_N_CAUSES)
         output_line(out, "(between %.1f and %.1f %%: other causes remain possible)", 100 * worst->low,
                     100 * (worst->high < 1 ? worst->high : 1));
-    if (a.advice && !isfinite(a.saves))
+    if (a.advice && !isfinite(a.gain.likely))
         output_line(out,
                     "What usually helps: %s. What it saves depends on how often the threads run at once.",
                     a.advice);
     else if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
-                    100 * a.saves);
+                    100 * a.gain.likely);
     if (a.unseen)
         output_line(out, "%s.", a.unseen);
     output_set(out, "unseen", a.unseen ? json_string(a.unseen) : json_null());
@@ -91,7 +91,7 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
                          worst->cause < CS_N_CAUSES ? cs_culprit_cause_names[worst->cause].name : "none",
                          "responsible", (json_int_t)worst->responsible, "share", 100 * worst->share, "low",
                          100 * worst->low, "high", 100 * worst->high, "saves",
-                         isfinite(a.saves) ? json_real(100 * a.saves) : json_null()));
+                         isfinite(a.gain.likely) ? json_real(100 * a.gain.likely) : json_null()));
     output_set(out, "advice", a.advice ? json_string(a.advice) : json_null());
 }
 

@@ -79,11 +79,14 @@ const char *verdict_unseen(const struct cs_culprit_verdict *verdict);
 /* False or true sharing. What it costs depends on the processor and on how often the threads run at the same time: shares are
  * ranges, and there is no figure of what a change saves. */
 bool cause_is_shared_line(const struct worst_cause *worst);
-/* The share of the procedure's time that this usually takes away: blame less what the remedy itself costs. */
-double cause_saves(const struct worst_cause *worst, const struct cs_machine *machine);
-/* The same with the least and the most that the remedy does: in how many chains a chain can be split isn't seen. */
-double cause_saves_least(const struct worst_cause *worst, const struct cs_machine *machine);
-double cause_saves_most(const struct worst_cause *worst, const struct cs_machine *machine);
+/* The share of the procedure's time that goes with the cause. likely: by the usual remedy, which costs something itself; of
+ * D-cache misses halfway from there to all of them, because denser data have none. least: by a remedy that does less. most:
+ * nothing is left of the cause anywhere in the procedure. */
+struct cause_gain {
+    double likely, least, most;
+};
+struct cause_gain cause_gain(const struct worst_cause *worst, const struct cs_cycle_account *account,
+                             const struct cs_machine *machine);
 
 void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
                    bool source, bool all);

@@ -32,9 +32,9 @@ struct calc_answer {
     struct cs_culprit_verdict verdict;
     struct worst_cause worst; /* without a share where the evidence doesn't suffice */
     char sentence[1200];
-    const char *advice; /* NULL: none */
-    const char *unseen; /* what would look the same and nothing observes; NULL: nothing */
-    double saves;       /* share of the function's time; NAN of a shared line */
+    const char *advice;     /* NULL: none */
+    const char *unseen;     /* what would look the same and nothing observes; NULL: nothing */
+    struct cause_gain gain; /* likely: NAN of a shared line */
     struct kernel_time kernel;
 };
 void calc_answer(const struct calc_subject *s, struct calc_answer *answer);
