@@ -229,7 +229,7 @@ static int keep_row(struct gate *gate, const struct gate_evidence *e, const stru
                               .head = g->head * taken_out(e) * 1e-9,
                               .share = 100 * (g->head - g->base) / base,
                               .ratio = g->base > 0 ? g->head / g->base : (double)INFINITY};
-    const char *in = *line->through ? line->through : "";
+    const char *in = line->through;
     char counted[80] = "";
     if (line->faults && faults_in(e, 1) > faults_in(e, 0))
         snprintf(counted, sizeof counted, " (%.0f a run, %.0f before)", faults_in(e, 1), faults_in(e, 0));
