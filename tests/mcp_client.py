@@ -11,13 +11,13 @@ import sys
 
 cyclescope, work, program = sys.argv[1:]
 folder = work + "/folder"
-bad = 0
+bad = []
 
 
 def check(what, ok, *about):
-    global bad
-    bad += not ok
     print("ok" if ok else "not ok:", what, *(about if not ok else ()))
+    if not ok:
+        bad.append((what, *about))
 
 
 class Server:
@@ -310,4 +310,6 @@ refused("a program without --allow", "record", "isn't allowed", command=[program
 refused("gate without --allow", "gate", "isn't allowed", base_command=[program], command=[program])
 check("nothing but record is more than a report", [t["name"] for t in s.ask("tools/list")["result"]["tools"] if not t["annotations"]["readOnlyHint"]] == ["record"])
 check("it ends", s.close() == 0)
-sys.exit(bad > 0)
+for what in bad:  # what it says last is what is kept of a long output
+    print("not ok:", *what)
+sys.exit(bool(bad))

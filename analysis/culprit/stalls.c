@@ -123,7 +123,8 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
 }
 
 /* What time an instruction has too much, and another one, which takes longer by the model than it seems to, has too little.
- * Both may be stretched alike: the scale has an error of its own. A load gets no more than the model's time. */
+ * Both may be stretched alike: the scale has an error of its own. A load, and what nobody sampled, get no more than the
+ * model's time. */
 static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stalls, uint32_t i,
                       uint32_t other)
 {
@@ -135,7 +136,7 @@ static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stal
         return false;
     const double model = from->step.m * from->visits + to->step.m * to->visits,
                  time = from->cycles * from->visits + to->cycles * to->visits;
-    if (time <= CS_MODEL_STRETCH_MOST * model && !(to->op.flags & CS_ISA_OP_LOAD))
+    if (time <= CS_MODEL_STRETCH_MOST * model && to->attributed > 0 && !(to->op.flags & CS_ISA_OP_LOAD))
         moved = fmax(moved, fmin(much, time * (to->step.m * to->visits) / model - to->cycles * to->visits));
     from->cycles -= moved / from->visits;
     to->cycles += moved / to->visits;
