@@ -180,6 +180,7 @@ int main(void)
         cmocka_unit_test(false_interpreters_of_strangers_switch_nobody_elses_off),
         cmocka_unit_test(a_strangers_interpreter_names_an_image_of_its_own),
         cmocka_unit_test(other_code_of_another_module_is_another_function),
+        cmocka_unit_test(code_of_a_process_that_has_ended_is_read_in_its_parent),
         cmocka_unit_test(code_that_is_met_again_has_its_new_name),
         cmocka_unit_test(after_ten_minutes_a_name_is_read_again),
     };
