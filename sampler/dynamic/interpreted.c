@@ -32,6 +32,7 @@ struct seen {
 
 struct cs_interpreted {
     struct cs_images *images;
+    struct cs_maps *maps;
     struct cs_interpreter_place places[INTERPRETERS];
     struct cs_mapped_image *image_of[INTERPRETERS];
     struct cs_table *names[INTERPRETERS]; /* waiting for the store */
@@ -46,12 +47,13 @@ struct cs_interpreted {
     uint32_t n_named;
 };
 
-struct cs_interpreted *cs_interpreted_open(struct cs_images *images)
+struct cs_interpreted *cs_interpreted_open(struct cs_images *images, struct cs_maps *maps)
 {
     struct cs_interpreted *it = calloc(1, sizeof *it);
     if (!it)
         return NULL;
     it->images = images;
+    it->maps = maps;
     it->seen = calloc(SLOTS, sizeof *it->seen);
     it->before = calloc(SLOTS, sizeof *it->before);
     it->named = calloc(SLOTS, sizeof *it->named);
@@ -199,10 +201,11 @@ static bool read_name(struct cs_interpreted *it, unsigned number, pid_t pid,
            cs_table_add(it->names[number], (uint64_t[]){*offset, CS_JIT_METHOD_MAX, (uint64_t)at}) == 0;
 }
 
-/* Of a process whose memory is gone. */
-static bool read_parents(struct cs_interpreted *it, unsigned number, pid_t pid, pid_t parent,
+/* Of a process whose memory is gone: it's read in its parent, where the code was before the fork. */
+static bool read_parents(struct cs_interpreted *it, unsigned number, pid_t pid,
                          const struct cs_interpreted_frame *frame, uint64_t *offset)
 {
+    const pid_t parent = it->maps ? cs_maps_parent(it->maps, pid) : 0;
     char byte;
     return parent && !cs_foreign_memory(pid, frame->code, &byte, 1) &&
            read_name(it, number, parent, frame, 0, offset);
@@ -238,7 +241,7 @@ static void meet_again(struct cs_interpreted *it, struct seen *seen, const struc
         seen->offset = offset;
 }
 
-bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, pid_t parent, uint64_t module,
+bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, uint64_t module,
                          const struct cs_interpreted_frame *frame, bool runs, struct cs_mapped_image **image,
                          uint64_t *offset)
 {
@@ -251,8 +254,7 @@ bool cs_interpreted_find(struct cs_interpreted *it, unsigned number, pid_t pid, 
         meet_again(it, seen, frame);
     } else if (!seen->code) {
         const struct seen *was = slot_of(it->before, number, pid, code);
-        if (!read_name(it, number, pid, frame, 0, offset) &&
-            !read_parents(it, number, pid, parent, frame, offset)) {
+        if (!read_name(it, number, pid, frame, 0, offset) && !read_parents(it, number, pid, frame, offset)) {
             if (!was->code)
                 return false;
             *offset = was->offset;

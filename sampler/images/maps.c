@@ -475,7 +475,9 @@ bool cs_maps_is_running(struct cs_maps *maps, pid_t pid)
 pid_t cs_maps_parent(struct cs_maps *maps, pid_t pid)
 {
     const struct cs_incarnation *i = cs_incarnation_at(&maps->all, pid, UINT64_MAX);
-    return i ? i->parent : 0;
+    const struct cs_incarnation *from =
+        i && i->parent ? cs_incarnation_at(&maps->all, i->parent, UINT64_MAX) : NULL;
+    return from && !from->ending && from->start_ns <= i->start_ns ? i->parent : 0;
 }
 
 uint64_t cs_maps_born(const struct cs_maps *maps, uint64_t *forks)

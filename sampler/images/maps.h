@@ -98,7 +98,7 @@ bool cs_maps_each(struct cs_maps *maps, pid_t pid,
                   void (*each)(void *arg, const struct cs_mapped_piece *piece), void *arg);
 /* Is it known, and as far as notices tell not ended? */
 bool cs_maps_is_running(struct cs_maps *maps, pid_t pid);
-/* Whose memory it had as it began, until its exec; 0: its own, or not known. The parent may have ended since. */
+/* Whose memory it had as it began, until its exec. 0: its own, or unknown, or the parent has ended or has executed another program. */
 pid_t cs_maps_parent(struct cs_maps *maps, pid_t pid);
 unsigned cs_maps_processes(const struct cs_maps *maps);
 /* Threads that began since the session did, by the kernel's records; *forks: processes, whose first threads are among

@@ -74,8 +74,8 @@ static void note_want(void *arg, const struct cs_chain_want *want)
         const struct cs_interpreted_frame frame = {
             .code = want->code & CS_TREE_CODE_MASK, .caller = want->caller, .caller_at = want->caller_at};
         (void)cs_interpreted_find(c->places->interpreted, want->code >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                  (pid_t)want->pid, cs_maps_parent(c->places->maps, (pid_t)want->pid),
-                                  want->code & CS_TREE_MODULE_BITS, &frame, true, &image, &offset);
+                                  (pid_t)want->pid, want->code & CS_TREE_MODULE_BITS, &frame, true, &image,
+                                  &offset);
         return;
     }
     struct cs_chain_want *more = cs_array_add(&c->wants);
@@ -334,9 +334,9 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
     take_built(c);
     take_search(c);
     for (size_t i = 0; i < c->changed.n; i++)
-        if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]))
-            if (tell_mappings(c, c->changed.at[i], line_ns))
-                tell_tables(c, c->changed.at[i], CS_CHAIN_NO_IMAGE);
+        if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]) &&
+            tell_mappings(c, c->changed.at[i], line_ns))
+            tell_tables(c, c->changed.at[i], CS_CHAIN_NO_IMAGE);
     for (size_t i = 0; i < c->wants.n; i++)
         if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
             tell_tables(c, (pid_t)c->wants.at[i].pid, c->wants.at[i].image);

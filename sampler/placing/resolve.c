@@ -46,9 +46,8 @@ int cs_session_resolve(struct cs_session_places *s, const struct cs_driver_entry
     if (!entry->kernel && (entry->pc & CS_TREE_INTERPRETED)) {
         const struct cs_interpreted_frame frame = {.code = entry->pc & CS_TREE_CODE_MASK};
         if (cs_interpreted_find(s->interpreted, entry->pc >> CS_TREE_INTERPRETER_SHIFT & 15,
-                                (pid_t)entry->pid, cs_maps_parent(s->maps, (pid_t)entry->pid),
-                                entry->pc & CS_TREE_MODULE_BITS, &frame, false, &found->image,
-                                &found->offset))
+                                (pid_t)entry->pid, entry->pc & CS_TREE_MODULE_BITS, &frame, false,
+                                &found->image, &found->offset))
             return 0;
         found->image = s->unknown_image;
         found->offset = CS_UNKNOWN_NO_MAPPING;
@@ -111,7 +110,7 @@ int cs_session_places_open(struct cs_session_places *s, enum cs_label label, str
     s->unknown_image =
         s->images ? cs_images_special(s->images, CS_IMAGE_UNKNOWN, "unknown", "[unknown]", "") : NULL;
     s->jit = cs_jit_open("/proc", "/tmp", s->maps);
-    s->interpreted = s->images ? cs_interpreted_open(s->images) : NULL;
+    s->interpreted = s->images ? cs_interpreted_open(s->images, s->maps) : NULL;
     if (!s->interpreted || !s->maps || !s->kernel || !s->unknown_image || !s->jit)
         return cs_fail(err, ENOMEM, "out of memory for the image maps");
     return 0;

@@ -27,6 +27,7 @@ static const struct cs_store_image ours = {.id = "12ab"};
 
 struct fixture {
     struct cs_images *images;
+    struct cs_maps *maps;
     struct cs_interpreted *it;
     unsigned number;
 };
@@ -35,7 +36,9 @@ static void begin(struct fixture *f)
 {
     const struct cs_interpreter_place place = {.kind = &letters, .version = "letters"};
     f->images = cs_images_open("/proc");
-    f->it = cs_interpreted_open(f->images);
+    f->maps = cs_maps_open(f->images, "/proc", CS_LABEL_COMMAND);
+    assert_non_null(f->maps);
+    f->it = cs_interpreted_open(f->images, f->maps);
     int number = cs_interpreted_add(f->it, &place, &ours);
     assert_true(number >= 0);
     f->number = (unsigned)number;
@@ -44,6 +47,7 @@ static void begin(struct fixture *f)
 static void end(struct fixture *f)
 {
     cs_interpreted_close(f->it);
+    cs_maps_close(f->maps);
     cs_images_close(f->images);
 }
 
@@ -52,7 +56,7 @@ static uint64_t find(struct fixture *f, unsigned at, uint64_t module, bool runs)
     const struct cs_interpreted_frame frame = {.code = (uint64_t)(uintptr_t)(memory + at)};
     struct cs_mapped_image *image;
     uint64_t offset = 0;
-    assert_true(cs_interpreted_find(f->it, f->number, getpid(), 0, module, &frame, runs, &image, &offset));
+    assert_true(cs_interpreted_find(f->it, f->number, getpid(), module, &frame, runs, &image, &offset));
     return offset;
 }
 
@@ -94,9 +98,8 @@ TEST(a_strangers_interpreter_names_an_image_of_its_own)
     const int number = cs_interpreted_add(f.it, &place, &theirs);
     assert_true(number >= 0 && (unsigned)number != f.number);
     memory[0] = 'a';
-    assert_true(cs_interpreted_find(f.it, f.number, getpid(), 0, 0, &frame, true, &image[0], &offset));
-    assert_true(
-        cs_interpreted_find(f.it, (unsigned)number, getpid(), 0, 0, &frame, true, &image[1], &offset));
+    assert_true(cs_interpreted_find(f.it, f.number, getpid(), 0, &frame, true, &image[0], &offset));
+    assert_true(cs_interpreted_find(f.it, (unsigned)number, getpid(), 0, &frame, true, &image[1], &offset));
     assert_ptr_not_equal(image[0], image[1]);
     assert_string_equal(image[0]->image.path, image[1]->image.path);
     assert_string_equal(strchr(image[1]->image.id, '-'), "-u1000");
@@ -132,9 +135,13 @@ TEST(code_of_a_process_that_has_ended_is_read_in_its_parent)
     struct cs_mapped_image *image;
     uint64_t offset = 0;
     const struct cs_interpreted_frame frame = {.code = (uint64_t)(uintptr_t)memory};
-    assert_false(cs_interpreted_find(f.it, f.number, child, 0, 0, &frame, true, &image, &offset));
-    assert_true(cs_interpreted_find(f.it, f.number, child, getpid(), 0, &frame, true, &image, &offset));
+    assert_false(cs_interpreted_find(f.it, f.number, child, 0, &frame, true, &image, &offset));
+    assert_int_equal(cs_maps_exec(f.maps, getpid(), "parent", 1), 0);
+    assert_int_equal(cs_maps_fork(f.maps, child, getpid(), 2), 0);
+    assert_true(cs_interpreted_find(f.it, f.number, child, 0, &frame, true, &image, &offset));
     assert_int_equal(offset, a);
+    assert_int_equal(cs_maps_exec(f.maps, getpid(), "another", 3), 0); /* with other memory */
+    assert_false(cs_interpreted_find(f.it, f.number, child, 8, &frame, true, &image, &offset));
     end(&f);
 }
 
