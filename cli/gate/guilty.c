@@ -68,9 +68,11 @@ int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one)
         return 0;
     more.function = strdup(one->function);
     more.image = strdup(one->image ? one->image : "");
-    if (!more.function || !more.image) {
+    more.file = one->file ? strdup(one->file) : NULL;
+    if (!more.function || !more.image || (one->file && !more.file)) {
         free(more.function);
         free(more.image);
+        free(more.file);
         return -ENOMEM;
     }
     if (gate->n_guilty == GATE_GUILTY_MAX) {

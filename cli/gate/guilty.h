@@ -20,5 +20,5 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, b
 
 /* A function's name as it is shown; the caller frees it. NULL: no memory. */
 char *gate_readable(const char *name);
-/* In its place by growth; the last one leaves where there are too many. 0 or -ENOMEM. */
+/* A copy, in its place by growth; the last one leaves where there are too many. 0 or -ENOMEM. */
 int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one);

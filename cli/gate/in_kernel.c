@@ -241,18 +241,12 @@ static int keep_row(struct gate *gate, const struct gate_evidence *e, const stru
              : !line->faults && g->faults > g->calls / 4 ? ", and page faults"
                                                          : "",
              one.head, one.base);
-    if (*line->file && line->line && !(one.file = strdup(line->file)))
-        return -ENOMEM;
-    const int rc = gate_guilty_keep(gate, &one);
-    bool kept = false;
-    for (size_t i = 0; i < gate->n_guilty; i++)
-        kept |= gate->guilty[i].file == one.file;
-    if (!kept)
-        free(one.file);
-    return rc;
+    if (line->line && *line->file)
+        one.file = line->file;
+    return gate_guilty_keep(gate, &one);
 }
 
-/* What is left of the kernel's functions is told by the rows of those who called. */
+/* What is left of the kernel's functions has the rows of those who called. */
 static void drop_kernels_functions(struct gate *gate)
 {
     size_t kept = 0;
