@@ -70,9 +70,10 @@ static bool is_event_from(const char *object)
     return strncmp(object, CS_WAITS_EVENT_FROM, strlen(CS_WAITS_EVENT_FROM)) == 0;
 }
 
-/* Events that a process, a thread and nobody told of are apart: what they are differs. `waker`: its name, or any. */
+/* Events that a process, a thread and nobody told of are apart: what they are differs. `waker`: its name, or any. `through`: the
+ * function or call that this one went through; "". */
 static int64_t group_of(struct gathering *g, const char *reason, const char *call, const char *object,
-                        uint64_t context, const char *waker)
+                        uint64_t context, const char *waker, const char **through)
 {
     const struct cs_calls *waits = &g->groups->waits;
     const struct cs_call_function *called,
@@ -87,6 +88,7 @@ static int64_t group_of(struct gathering *g, const char *reason, const char *cal
                                                    : "";
     if (strcmp(kind, "run-queue") == 0 || strcmp(kind, "page-fault") == 0 || strcmp(kind, "monitor") == 0)
         via = "";
+    *through = via;
     /* Not by the call: rows of who is to blame have none. */
     snprintf(key, sizeof key, "%s %s\n%s\n%p", by, kind, strcmp(kind, reason) == 0 || !called ? "" : via,
              (const void *)place);
@@ -290,10 +292,10 @@ static int take_waits(struct gathering *g, struct cs_table *table)
     for (size_t i = 0; i < cs_table_rows(table); i++) {
         const uint64_t *row = cs_table_row(table, i);
         const char *object = cs_table_string(table, row[CS_WAITS_OBJECT]),
-                   *waker = cs_table_string(table, row[CS_WAITS_WAKER]);
+                   *waker = cs_table_string(table, row[CS_WAITS_WAKER]), *via;
         int64_t n =
             group_of(g, cs_table_string(table, row[CS_WAITS_REASON]),
-                     cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT], waker);
+                     cs_table_string(table, row[CS_WAITS_CALL]), object, row[CS_WAITS_CONTEXT], waker, &via);
         if (n < 0)
             return -ENOMEM;
         struct cs_wait_group *group = &g->groups->at[n];
@@ -317,12 +319,8 @@ static int take_waits(struct gathering *g, struct cs_table *table)
         tally(g, (size_t)n, THREAD, cs_table_string(table, row[CS_WAITS_THREAD]), row[CS_WAITS_NS]);
         if (*object)
             tally(g, (size_t)n, OBJECT, object, row[CS_WAITS_NS]);
-        const struct cs_call_function *called;
-        (void)cs_wait_place(&g->groups->waits, cs_calls_node(&g->groups->waits, row[CS_WAITS_CONTEXT]),
-                            &called);
-        if (*group->via)
-            tally(g, (size_t)n, CALL, called ? called->brief : cs_table_string(table, row[CS_WAITS_CALL]),
-                  row[CS_WAITS_NS]);
+        if (*via)
+            tally(g, (size_t)n, CALL, via, row[CS_WAITS_NS]);
         char place[TEXT_MAX / 2], text[TEXT_MAX];
         place_text(&g->groups->wakers, row[CS_WAITS_WAKER_CONTEXT], place, sizeof place);
         if (*place && strcmp(group->kind, "join") == 0) /* libc's code that ends a thread */
@@ -368,8 +366,10 @@ static int take_blame(struct gathering *g, struct cs_table *table)
         const uint64_t *row = cs_table_row(table, i);
         const char *what = cs_table_string(table, row[CS_BLAME_WHAT]);
         bool running = strcmp(what, "running") == 0;
-        int64_t n = group_of(g, cs_table_string(table, row[CS_BLAME_REASON]), "",
-                             cs_table_string(table, row[CS_BLAME_OBJECT]), row[CS_BLAME_CONTEXT], "thread");
+        const char *ignored;
+        int64_t n =
+            group_of(g, cs_table_string(table, row[CS_BLAME_REASON]), "",
+                     cs_table_string(table, row[CS_BLAME_OBJECT]), row[CS_BLAME_CONTEXT], "thread", &ignored);
         if (n < 0)
             return -ENOMEM;
         char place[TEXT_MAX / 2], text[TEXT_MAX];
