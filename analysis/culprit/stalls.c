@@ -125,7 +125,7 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
 /* What time an instruction has too much, and another one, which takes longer by the model than it seems to, has too little.
  * Both may be stretched alike: the scale has an error of its own. A load, and what nobody sampled, get no more than the
  * model's time. */
-static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stalls, uint32_t i,
+static void move_time(struct accounting *x, struct cs_culprit_stall *const *stalls, uint32_t i,
                       uint32_t other)
 {
     struct cs_cycle_account_insn *from = &x->a->insns[i], *to = &x->a->insns[other];
@@ -133,7 +133,7 @@ static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stal
                  little = fmin(to->step.m - to->cycles, to->step.dependency) * to->visits;
     double moved = fmin(much, little);
     if (!(moved > 0))
-        return false;
+        return;
     const double model = from->step.m * from->visits + to->step.m * to->visits,
                  time = from->cycles * from->visits + to->cycles * to->visits;
     if (time <= CS_MODEL_STRETCH_MOST * model && to->attributed > 0 && !(to->op.flags & CS_ISA_OP_LOAD))
@@ -142,7 +142,6 @@ static bool move_time(struct accounting *x, struct cs_culprit_stall *const *stal
     to->cycles += moved / to->visits;
     stalls[i]->cycles = from->cycles;
     stalls[other]->cycles = to->cycles;
-    return true;
 }
 
 /* Arithmetic of registers: its time may be moved. A load may get time, no more. */

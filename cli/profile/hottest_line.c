@@ -15,7 +15,8 @@
 #define ROWS_TRIED 10
 #define CALLERS_MAX 8 /* up the chain */
 #define LINES_MAX 1024
-#define SKID_BYTES 32U /* eight instructions, which some processors complete at once */
+#define SKID_BYTES                                                                                           \
+    32U /* some eight instructions: of those that end together an interrupt names the one behind */
 #define SECOND_SHARE 0.25
 
 /* Samples at the line that chains blame, or it isn't named; unit: samples; source: trial; shows: guilty */
