@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Share of the time that a profile charges to the wrong instruction, the error of "Time-Proportional Instruction Profiling"
 (MICRO 2021): half the sum of |share - true share|. Twelve programs of chained instructions (bench/profile) whose true time an
-instruction is known by the chain and, as in Mytkowicz's causality analysis, by experiment: what a second copy of a part adds, what
+instruction follows from the chain and, as in Mytkowicz's causality analysis, by experiment: what a second copy of a part adds, what
 vanishes without it, what it takes alone. A program isn't judged where these, and the parts' sum and the whole, differ by more
 than AGREE points. One recording each gives the samples as interrupts
 found them (`raw`), `prof`'s rule (`shifted`: the instruction before, but at the head of a block), `calc`'s attribution

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# gate: time in the kernel is told for the program's line that makes it. More page faults are a cause, so are more system calls,
+# gate: time in the kernel has the program's line that makes it. More page faults are a cause, so are more system calls,
 # and the C library's function that makes them is named. Where system calls aren't counted the output says so.
 set -u
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
