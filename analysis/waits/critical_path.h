@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The critical path of a thread: all of its time, divided among what was really being waited for. Yang, Miller, ICDCS
  * 1988, through sampled waits as wPerf (Zhou et al., OSDI 2018). While it ran that is what it ran; while another thread
- * had it wait, what that one did. What would be faster shortens the thread's time by no more than its share here:
- * another path may take over.
+ * had it wait, what that one did. Was that thread not followed, the wait stays the waiter's. What would be faster
+ * shortens the thread's time by no more than its share here: another path may take over.
  *
  * Rows of a store are sums, not a log: a waiter is identified by its name and by where its thread began. What a thread
  * ran meanwhile, by the samples below the innermost function around the place where it ended the wait that has enough
@@ -12,8 +12,7 @@
 #include "analysis/waits/wait_groups.h"
 
 struct cs_path_row {
-    const char *
-        what; /* "running", "stolen", a kind of wait (cs_wait_kind), "not followed", or "waiting": nobody knows for what */
+    const char *what; /* "running", "stolen", cs_wait_kind, or "waiting" (why is unknown) */
     const struct cs_call_function *function; /* cs_wait_place's; NULL: none is known */
     const char *thread;                      /* who did that */
     double ns;

@@ -234,15 +234,27 @@ static struct path_amount part_of(struct path_builder *b, size_t kind, const str
     } else if (strcmp(part->what, "waiting") == 0) {
         a.of = OF_UNKNOWN;
     } else {
-        bool known = strcmp(part->what, "not followed") != 0;
-        const struct cs_call_function *f =
-            known ? cs_wait_place(waits, cs_calls_node(waits, part->context), NULL) : NULL;
-        a.row = path_row_of(b, known ? cs_wait_kind(waits, part->what, part->context, "") : part->what, f,
-                            part->holder);
+        a.row = path_row_of(b, cs_wait_kind(waits, part->what, part->context, ""),
+                            cs_wait_place(waits, cs_calls_node(waits, part->context), NULL), part->holder);
         a.holder = NULL;
-        a.context = known ? part->context : 0;
     }
     return a;
+}
+
+static void add_own(struct path_builder *b, size_t kind, const struct cs_table *table, const uint64_t *row,
+                    double ns)
+{
+    const struct cs_calls *waits = &b->waits->waits;
+    uint64_t context = row[CS_WAITS_CONTEXT];
+    const char *reason = cs_table_string(table, row[CS_WAITS_REASON]),
+               *what = cs_wait_kind(waits, reason, context, cs_table_string(table, row[CS_WAITS_OBJECT]));
+    const struct cs_call_function *f = cs_wait_place(waits, cs_calls_node(waits, context), NULL);
+    add_amount(
+        b, (struct path_amount){.kind = kind,
+                                .of = strcmp(reason, "run-queue") == 0 ? OF_QUEUE : OF_ROW,
+                                .row = path_row_of(b, what, f, cs_table_string(table, row[CS_WAITS_THREAD])),
+                                .context = context,
+                                .ns = ns});
 }
 
 static void take_waits(struct path_builder *b, struct cs_table *table)
@@ -263,22 +275,20 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
                         ? wait_of(b, row[CS_WAITS_CONTEXT], reason, object)
                         : -1;
         const struct path_blamed *blamed = n < 0 ? NULL : &b->wait.at[n];
-        double ns = (double)row[CS_WAITS_NS];
-        if (!blamed || blamed->first < 0) {
-            size_t own = path_row_of(b, cs_wait_kind(waits, reason, row[CS_WAITS_CONTEXT], object),
-                                     cs_wait_place(waits, node, NULL), thread);
-            add_amount(b, (struct path_amount){.kind = kind,
-                                               .of = queue ? OF_QUEUE : OF_ROW,
-                                               .row = own,
-                                               .context = row[CS_WAITS_CONTEXT],
-                                               .ns = ns});
-            continue;
-        }
-        for (int64_t at = blamed->first; at >= 0; at = b->blame.at[at].next) {
-            struct path_amount part = part_of(b, kind, &b->blame.at[at]);
-            part.ns = blamed->ns > 0 ? ns * b->blame.at[at].ns / blamed->ns : 0;
+        double ns = (double)row[CS_WAITS_NS], own_ns = blamed && blamed->first >= 0 ? 0 : ns;
+        for (int64_t at = blamed ? blamed->first : -1; at >= 0; at = b->blame.at[at].next) {
+            const struct path_blame *of = &b->blame.at[at];
+            double part_ns = blamed->ns > 0 ? ns * of->ns / blamed->ns : 0;
+            if (strcmp(of->what, "not followed") == 0) {
+                own_ns += part_ns; /* what the waiter called says more than a name outside the program */
+                continue;
+            }
+            struct path_amount part = part_of(b, kind, of);
+            part.ns = part_ns;
             add_amount(b, part);
         }
+        if (own_ns > 0)
+            add_own(b, kind, table, row, own_ns);
     }
 }
 

@@ -16,6 +16,12 @@ done
 ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c '"$@"; :' sh \
     "$BUILD/tests/programs/bottleneck" serial slow "$work/scratch" >"$work/log" 2>&1 || { echo "not ok: record: $(cat "$work/log")"; exit 1; }
 "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/child" >"$work/child.json" || { echo "not ok: child"; exit 1; }
+# A wait for a program that isn't recorded stays the waiter's.
+mkfifo "$work/fifo"
+python3 -c 'import time; [print(time.sleep(0.01), flush=True) for _ in range(100)]' >"$work/fifo" & # sleeps: the writer's pace
+ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/outside" -- cat "$work/fifo" >"$work/log" 2>&1 || { echo "not ok: record: $(cat "$work/log")"; exit 1; }
+wait
+"$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/outside" >"$work/outside.json" || { echo "not ok: outside"; exit 1; }
 "$CYCLESCOPE" waits --critical-path --of short --json --store "$work/pool" >"$work/short.json" || { echo "not ok: --of"; exit 1; }
 python3 - "$work" <<'P' || exit 1
 import json, sys
@@ -38,6 +44,10 @@ assert d["rows"][0]["what"] == "sleep" and d["rows"][0]["procedure"].startswith(
 d = json.load(open(f"{sys.argv[1]}/child.json"))
 share = sum(r["percent"] for r in d["procedures"] if r["procedure"].startswith("bottleneck"))
 assert d["thread"] == "sh" and BOUNDS["serial"][0] <= share <= BOUNDS["serial"][1], (share, d)
+d = json.load(open(f"{sys.argv[1]}/outside.json"))
+first = d["rows"][0]
+assert (first["what"], first["thread"]) == ("pipe", "cat") and first["percent"] > 50, d["rows"]
+assert {r["thread"] for r in d["rows"]} == {"cat"}, d["rows"]
 d = json.load(open(f"{sys.argv[1]}/short.json"))
 names = [r["procedure"] for r in d["procedures"] if r["percent"] > 50]
 assert d["thread"] == "short" and "bottleneck" not in names and names, d
