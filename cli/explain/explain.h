@@ -10,7 +10,6 @@
  *   explain_wait    from the first row of waits
  *   explain_parts   what both have: evidence, source, the command that verifies a change
  *   explain_output  the document as text and as JSON
- *   wait_line       the line where threads waited
  *
  * Text and JSON are written from one struct explanation. Where the evidence doesn't carry a claim there is none: then
  * `missing` says what to do, and nothing is ruled out. */
@@ -92,9 +91,6 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);
 /* Fills `machine` where others had the CPUs that threads waited for. */
 void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
-/* The line of the group's function where its threads waited longest. False: it isn't known. */
-bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const struct cs_wait_group *group,
-               struct explanation *e);
 
 /* Writes it to `out`. */
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);

@@ -3,6 +3,7 @@
  * waits. */
 #include "cli/command/figures.h"
 #include "cli/explain/explain.h"
+#include "cli/profile/wait_lines.h"
 #include "store/base/text.h"
 
 #include <math.h>
@@ -151,6 +152,20 @@ void explain_machine(struct explanation *e, const struct cs_wait_groups *w)
             figure((double)ns * 1e-9, 3).text);
 }
 
+static void find_line(struct explanation *e, struct cs_store *store, const struct cs_wait_groups *w,
+                      const struct cs_wait_group *g)
+{
+    struct wait_lines lines = {0};
+    wait_lines_add(&lines, store, w, g);
+    const struct wait_line *longest = wait_lines_longest(&lines);
+    if (longest) {
+        e->address = longest->address;
+        e->line = longest->line;
+        snprintf(e->file, sizeof e->file, "%s", longest->file);
+    }
+    wait_lines_fini(&lines);
+}
+
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *w, const struct cs_wait_group *g)
 {
@@ -192,7 +207,7 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
             "fewer hand-overs: a longer queue between the threads, several items for one signal, or one "
             "thread that does both parts";
     }
-    (void)wait_line(store, w, g, e);
+    find_line(e, store, w, g);
     if (strcmp(g->kind, "run-queue") != 0) {
         add_times(e, g, cs_wait_is_switching(w, g));
         if (!cs_wait_is_switching(w, g)) {

@@ -13,6 +13,7 @@
  *   judge       from the evidence to the three measures
  *   evidence    what each run of two stores used
  *   wait_kinds  all waits of a run, by kind, exactly
+ *   wait_places  the lines of waits that grew
  *   counted     runs that counted their instructions
  *   guilty      functions and lines that grew
  *   in_kernel   time in the kernel, by the program's lines that made it

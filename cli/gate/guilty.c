@@ -87,8 +87,7 @@ int gate_guilty_keep(struct gate *gate, const struct gate_guilty *one)
     return 0;
 }
 
-/* The line of each that grew most; one whose own growth counts goes first. */
-static int find_lines(struct gate *gate, const struct gate_evidence *e, struct cs_error *err)
+int gate_guilty_lines(struct gate *gate, const struct gate_evidence *e, struct cs_error *err)
 {
     struct runs runs = {.lines_apart = true};
     struct comparison c = {.least = GATE_IGNORE_BELOW};
@@ -165,7 +164,7 @@ int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool
     }
     if (rc < 0)
         return cs_fail(err, ENOMEM, "out of memory for functions");
-    return gate->n_guilty ? find_lines(gate, e, err) : 0;
+    return gate->n_guilty ? gate_guilty_lines(gate, e, err) : 0;
 }
 
 /* The largest growth below `below`, of `least` at least. */
@@ -201,9 +200,7 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, dou
                            below >= MOST * change * base &&
                                agree(e, &e->functions, x->row, c->common_factor, MAY_BE_SHOWN));
     }
-    if (rc < 0)
-        return cs_fail(err, ENOMEM, "out of memory for functions");
-    return gate->n_guilty ? find_lines(gate, e, err) : 0;
+    return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for functions") : 0;
 }
 
 static bool is_wait(const struct cs_wait_change *x)

@@ -10,9 +10,12 @@
  * that only moved to another function is none. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
                           struct cs_error *err);
-/* Where no function grew beyond chance: the three that grew most, by a quarter of `change` (a share of the base's time) each at least. */
+/* Where no function grew beyond chance: the three that grew most, by a quarter of `change` (a share of the base's time) each at least.
+ * One with half of it is dominant if chance makes its growth in fewer than one of 20 comparisons. They have no lines yet. */
 int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *evidence, double change,
                            struct cs_error *err);
+/* Of each function of the rows the line that grew most; one whose own growth counts goes first. */
+int gate_guilty_lines(struct gate *gate, const struct gate_evidence *evidence, struct cs_error *err);
 /* `grown_ns`: all waits, a run. Where they are slower and no place alone is, the place of most of that growth is named; where it is
  * `kind` that grew (NULL: unknown), of that kind's. */
 int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower,

@@ -12,8 +12,9 @@
 
 #define BY_RUNS_ALONE 0.01
 #define BY_SAMPLES_SD 3.0
-#define LEAST 0.25 /* of the growth of the whole */
-#define MOST 0.5   /* of the growth of the kernel's functions: then their rows say nothing more */
+#define LEAST 0.25      /* of the growth of the whole */
+#define MOST 0.5        /* of the growth of the kernel's functions: then their rows say nothing more */
+#define MOST_OF_ALL 0.5 /* of the growth of the whole */
 
 static bool same_function(const struct gate_kernel_row *a, const struct gate_kernel_row *b)
 {
@@ -282,4 +283,21 @@ int gate_guilty_in_kernel(struct gate *gate, const struct gate_evidence *e, doub
         drop_kernels_functions(gate);
     gate_in_kernel_fini(&k);
     return rc == -ENOMEM ? cs_fail(err, ENOMEM, "out of memory for functions") : 0;
+}
+
+void gate_settle_system_calls(struct gate *gate)
+{
+    struct gate_check *pace = gate_find(gate, "pace");
+    for (size_t i = 0; i < gate->n_guilty; i++) {
+        const struct gate_guilty *g = &gate->guilty[i];
+        char change[32];
+        if (!gate->unproven || gate_find(gate, "system calls") || strcmp(g->kind, GATE_IN_KERNEL) != 0 ||
+            strcmp(g->cause, "system-call") != 0 || g->share < 100 * MOST_OF_ALL * pace->estimate.change)
+            continue;
+        gate->unproven = false;
+        pace->verdict = GATE_SLOWER;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "%s, and not by layout: system calls in %.100s took more time",
+                 gate_percent(pace->estimate.change, change), g->function);
+    }
 }

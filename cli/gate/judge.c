@@ -7,6 +7,7 @@
 #include "cli/gate/guilty.h"
 #include "cli/gate/in_kernel.h"
 #include "cli/gate/notes.h"
+#include "cli/gate/wait_places.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,6 @@ static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
 #define N_CHEAP (sizeof cheap / sizeof cheap[0])
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
-#define MOST 0.5
 #define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
@@ -291,30 +291,20 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
              gate_percent(pace->estimate.change, change), 100 - counted->differing_percent);
 }
 
-/* Instructions are the same, and nobody counted the system calls. But they took more time: that is no layout. */
-static void settle_system_calls(struct gate *gate)
-{
-    struct gate_check *pace = gate_find(gate, "pace");
-    for (size_t i = 0; i < gate->n_guilty; i++) {
-        const struct gate_guilty *g = &gate->guilty[i];
-        char change[32];
-        if (!gate->unproven || gate_find(gate, "system calls") || strcmp(g->kind, GATE_IN_KERNEL) != 0 ||
-            strcmp(g->cause, "system-call") != 0 || g->share < 100 * MOST * pace->estimate.change)
-            continue;
-        gate->unproven = false;
-        pace->verdict = GATE_SLOWER;
-        snprintf(pace->sentence, sizeof pace->sentence,
-                 "%s, and not by layout: system calls in %.100s took more time",
-                 gate_percent(pace->estimate.change, change), g->function);
-    }
-}
-
 /* The whole is slower in time, and not by work. */
 static bool may_be_candidates(const struct gate *gate)
 {
     return gate->unproven ||
            (gate_find(gate, "pace")->verdict == GATE_SLOWER && gate_find(gate, "pace")->known &&
             gate_find(gate, "work")->verdict != GATE_SLOWER);
+}
+
+static bool has_candidates(const struct gate *gate)
+{
+    bool any = false;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        any |= gate->guilty[i].candidate;
+    return any;
 }
 
 int gate_compare_stores(struct gate *gate, struct cs_error *err)
@@ -338,10 +328,13 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
                     (gate_find(gate, "pace")->verdict == GATE_SLOWER && gate_find(gate, "pace")->known)))
         rc = gate_guilty_in_kernel(gate, &e, gate_find(gate, "pace")->estimate.change, err);
     if (rc == 0)
-        settle_system_calls(gate);
+        gate_settle_system_calls(gate);
     if (rc == 0 && may_be_candidates(gate))
         rc = gate_guilty_candidates(gate, &e, gate_find(gate, "pace")->estimate.change, err);
+    if (rc == 0 && has_candidates(gate))
+        rc = gate_guilty_lines(gate, &e, err);
     if (rc == 0) {
+        gate_find_wait_lines(gate, &e);
         gate_say_notes(gate, &e, counted.same_work || !cheap_is_same(gate));
     }
     gate_counted_close(&counted);

@@ -19,6 +19,7 @@
  *   brief            functions that are over soon, for the compiler plugins
  *   inlined          functions without code of their own
  *   wall             threads' time on and off the CPU
+ *   wait_lines       the lines where threads waited
  *   totals           rows with what procedures called
  *   interval_matrix  samples by procedure and interval
  *   event_rates      rates of one event over another by procedure and over time

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# gate: a few longer sleeps are found by their exact sum, in all and by kind, and the function that sleeps is named.
+# gate: a few longer sleeps are found by their exact sum, in all and by kind, and the function and the line that sleep are
+# named.
 set -u
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 work=$(mktemp -d -p /dev/shm)
@@ -28,6 +29,7 @@ if "threads' waits" in check["waits"]["what"]:
     assert check["waits"]["verdict"] == said["verdict"] == "slower", check
     sleep, = [g for g in said["guilty"] if g["kind"] == "sleep"]
     assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
+    assert sleep["line"].endswith("/nap.c:3"), sleep
 P
 
 # The same in one thread, while another's wait differs from run to run by more: sleeps by themselves grew.
@@ -74,5 +76,6 @@ if "threads' waits" in check["waits"]["what"]:
     assert check["waits"]["verdict"] == said["verdict"] == "slower", check
     sleep, = [g for g in said["guilty"] if g["kind"] == "sleep"]
     assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
+    assert sleep["line"].endswith("/beside.c:5"), sleep
 P
 echo ok

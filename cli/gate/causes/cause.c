@@ -162,32 +162,44 @@ static struct gate_cause_side calc(const struct gate *gate, const struct gate_gu
     return side;
 }
 
-bool gate_wants_causes(const struct gate *gate)
-{
-    bool slower = gate->unproven, unknown = false;
-    for (size_t i = 0; i < gate->n_checks; i++)
-        slower |= gate->check[i].verdict == GATE_SLOWER;
-    for (size_t i = 0; i < gate->n_guilty; i++)
-        unknown |= !*gate->guilty[i].cause;
-    return slower && unknown;
-}
-
 /* calc takes all recordings that have the build. */
 static bool of_other_commands(const struct gate_builds *b)
 {
     return b && b->recordings && b->left_out[0][GATE_OUT_OTHER] + b->left_out[1][GATE_OUT_OTHER] > 0;
 }
 
-/* What page faults and system calls leave in the caches is theirs. */
-static bool mostly_in_kernel(const struct gate *gate, const struct gate_guilty *of)
+/* Does another row of the function have more? What page faults, system calls and waits leave in the caches is theirs, and so
+ * is what threads in each other's way take from each other. */
+static bool has_more(const struct gate *gate, const struct gate_guilty *of, bool waits)
 {
     for (size_t i = 0; i < gate->n_guilty; i++) {
         const struct gate_guilty *g = &gate->guilty[i];
-        if (strcmp(g->kind, GATE_IN_KERNEL) == 0 && g->share > of->share &&
+        if ((waits ? gate_is_wait(g) : strcmp(g->kind, GATE_IN_KERNEL) == 0) && g->share > of->share &&
             strcmp(g->function, of->function) == 0)
             return true;
     }
     return false;
+}
+
+/* What made the row's time grow may be elsewhere: why it has no cause of its own; NULL: it may have one. */
+static const char *elsewhere(const struct gate *gate, const struct gate_guilty *g)
+{
+    const struct gate_check *waits = gate_find(gate, "waits");
+    return has_more(gate, g, false)  ? "no cause: its time in the kernel grew more"
+           : has_more(gate, g, true) ? "no cause: its waits grew more"
+           : g->candidate && waits && waits->verdict == GATE_SLOWER
+               ? "no cause: waits grew, so this may be an effect of theirs"
+               : NULL;
+}
+
+bool gate_wants_causes(const struct gate *gate)
+{
+    bool slower = gate->unproven, unknown = false;
+    for (size_t i = 0; i < gate->n_checks; i++)
+        slower |= gate->check[i].verdict == GATE_SLOWER;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        unknown |= !*gate->guilty[i].cause && !elsewhere(gate, &gate->guilty[i]);
+    return slower && unknown;
 }
 
 void gate_find_causes(struct gate *gate)
@@ -195,10 +207,11 @@ void gate_find_causes(struct gate *gate)
     for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < ASKED_MAX; i++) {
         struct gate_guilty *g = &gate->guilty[i];
         struct gate_cause_side side[2] = {{0}};
+        const char *const without = elsewhere(gate, g);
         if (*g->cause || !(g->head > g->base || g->weight[1] > g->weight[0]))
             continue;
-        if (mostly_in_kernel(gate, g)) {
-            snprintf(g->cause_text, sizeof g->cause_text, "no cause: its time in the kernel grew more");
+        if (without) {
+            snprintf(g->cause_text, sizeof g->cause_text, "%s", without);
             continue;
         }
         if (of_other_commands(gate->builds)) {

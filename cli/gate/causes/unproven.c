@@ -55,12 +55,25 @@ static void drop_candidates(struct gate *gate)
     gate->n_guilty = kept;
 }
 
+/* Where waits grew for sure, those rows come before what may be chance. */
+static void put_sure_first(struct gate *gate)
+{
+    const struct gate_check *waits = gate_find(gate, "waits");
+    for (size_t i = 1; waits && waits->verdict == GATE_SLOWER && i < gate->n_guilty; i++)
+        for (size_t k = i; k && gate->guilty[k - 1].candidate && !gate->guilty[k].candidate; k--) {
+            const struct gate_guilty sure = gate->guilty[k];
+            gate->guilty[k] = gate->guilty[k - 1];
+            gate->guilty[k - 1] = sure;
+        }
+}
+
 static void settle(struct gate *gate)
 {
     struct gate_check *pace = gate_find(gate, "pace");
     char change[32];
     double share;
     drop_candidates(gate);
+    put_sure_first(gate);
     if (!pace || !gate->unproven || (pace->verdict != GATE_LAYOUT && pace->verdict != GATE_CANT_TELL))
         return;
     const struct gate_guilty *g = grown_most(gate, &share);

@@ -58,6 +58,12 @@ void gate_note(struct gate *gate, const char *format, ...)
     va_end(arguments);
 }
 
+bool gate_is_wait(const struct gate_guilty *g)
+{
+    return strcmp(g->kind, "function") != 0 && strcmp(g->kind, GATE_COUNTED) != 0 &&
+           strcmp(g->kind, GATE_IN_KERNEL) != 0;
+}
+
 void gate_fini(struct gate *gate)
 {
     for (size_t i = 0; i < gate->n_checks; i++)

@@ -98,5 +98,7 @@ void gate_fini(struct gate *gate);
 void gate_judge(const struct gate_limits *limits, struct gate_check *check, double seconds_a_pair);
 /* "+4.2 %"; "" where there is no estimate. */
 const char *gate_percent(double share, char text[32]);
+/* A row that is neither a function's nor of a function's time in the kernel. */
+bool gate_is_wait(const struct gate_guilty *guilty);
 /* One line for people: "slower: pace +4.2 % ..." */
 void gate_sentence(const struct gate *gate, char *text, size_t size);

@@ -135,6 +135,47 @@ TEST(the_caller_has_no_other_cause)
     assert_null(strstr(gate.guilty[1].cause_text, "its time in the kernel grew more"));
 }
 
+/* The pace grew by 3 % and the counted work didn't. Of a row in the kernel with `share` percent: is the verdict slower? */
+static bool settled(const char *kind, const char *cause, double share, bool counted, bool unproven)
+{
+    static char ask[] = "ask", image[] = "app";
+    struct gate gate = {.unproven = unproven, .n_guilty = 1, .n_guilty_all = 1};
+    struct gate_check *pace = gate_add(&gate, "pace", "", "s");
+    assert_non_null(pace);
+    pace->verdict = GATE_LAYOUT;
+    pace->estimate.change = 0.03;
+    if (counted)
+        assert_non_null(gate_add(&gate, "system calls", "", ""));
+    gate.guilty[0] = (struct gate_guilty){.function = ask, .image = image, .share = share};
+    strcpy(gate.guilty[0].kind, kind);
+    strcpy(gate.guilty[0].cause, cause);
+    gate_settle_system_calls(&gate);
+    pace = gate_find(&gate, "pace");
+    const bool slower = pace->verdict == GATE_SLOWER;
+    if (slower) {
+        assert_false(gate.unproven);
+        assert_string_equal(pace->sentence, "+3.00 %, and not by layout: system calls in ask took more time");
+    } else {
+        assert_int_equal(pace->verdict, GATE_LAYOUT);
+        assert_int_equal(gate.unproven, unproven);
+    }
+    gate.n_guilty = 0; /* its texts aren't to be freed */
+    gate_fini(&gate);
+    return slower;
+}
+
+/* Where nobody counted them. */
+TEST(more_time_in_system_calls_is_no_layout)
+{
+    assert_true(settled(GATE_IN_KERNEL, "system-call", 1.6, false, true));
+    assert_false(settled(GATE_IN_KERNEL, "system-call", 1.4, false, true)); /* less than half */
+    assert_false(settled(GATE_IN_KERNEL, "page-fault", 2.8, false, true));  /* these are counted */
+    assert_false(settled("function", "system-call", 2.8, false, true));
+    assert_false(
+        settled(GATE_IN_KERNEL, "system-call", 2.8, true, true)); /* their count is a verdict of its own */
+    assert_false(settled(GATE_IN_KERNEL, "system-call", 2.8, false, false)); /* layout was proven */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +184,7 @@ int main(void)
         cmocka_unit_test(what_chance_makes_is_no_row),
         cmocka_unit_test(no_samples_have_no_rows),
         cmocka_unit_test(the_caller_has_no_other_cause),
+        cmocka_unit_test(more_time_in_system_calls_is_no_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,32 @@ TEST(who_has_most_of_a_growth_is_shown)
     }
 }
 
+/* A wait that is a smaller share, and a function that may be chance: the wait is what the verdict rests on, if it does. */
+TEST(what_is_sure_comes_first_where_waits_grew)
+{
+    for (unsigned grew = 0; grew < 2; grew++) {
+        struct gate gate = {.n_guilty = 3, .n_guilty_all = 3};
+        struct gate_check *pace = gate_add(&gate, "pace", "", "s");
+        assert_non_null(pace);
+        pace->verdict = GATE_SLOWER;
+        struct gate_check *waits = gate_add(&gate, "waits", "", "s");
+        assert_non_null(waits);
+        waits->verdict = grew ? GATE_SLOWER : GATE_SAME;
+        gate.guilty[0] = function_of(2.8, "", true);
+        gate.guilty[0].dominant = true;
+        gate.guilty[1] = function_of(1.4, "mutex", false);
+        strcpy(gate.guilty[1].kind, "mutex");
+        gate.guilty[2] = function_of(1.2, "disk", false);
+        strcpy(gate.guilty[2].kind, "disk");
+        gate_settle_layout(&gate);
+        assert_int_equal(gate.n_guilty, 3);
+        assert_string_equal(gate.guilty[grew ? 0 : 1].kind, "mutex");
+        assert_string_equal(gate.guilty[grew ? 1 : 2].kind, "disk");
+        assert_true(gate.guilty[grew ? 2 : 0].candidate);
+        gate_fini(&gate);
+    }
+}
+
 static bool has(const struct gate *gate, const char *text)
 {
     for (size_t i = 0; i < gate->n_notes; i++)
@@ -145,7 +171,7 @@ int main(void)
         cmocka_unit_test(a_cause_of_places_is_layout),
         cmocka_unit_test(without_a_cause_nothing_tells),
         cmocka_unit_test(who_has_most_of_a_growth_is_shown),
-        cmocka_unit_test(who_has_most_of_a_growth_is_shown),
+        cmocka_unit_test(what_is_sure_comes_first_where_waits_grew),
         cmocka_unit_test(a_pace_without_functions_says_what_shows_them),
         cmocka_unit_test(time_that_grew_alone_is_explained_by_a_cause),
         cmocka_unit_test(what_relinking_proved_stays),

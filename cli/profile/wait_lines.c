@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups of waits know functions. The recorded call chains have addresses: of the chains that belong to a group, the
- * address within its function under which threads waited longest. */
-#include "cli/explain/explain.h"
+/* Groups of waits know functions. The recorded call chains have addresses: of each chain that belongs to a group, the
+ * address within its function under which a thread waited. */
+#include "cli/profile/wait_lines.h"
+
 #include "image/code.h"
-#include "store/base/array.h"
 #include "store/base/order.h"
 #include "store/catalog.h"
 #include "store/table/wait_schemas.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +17,11 @@ struct chain { /* of the group */
     uint64_t key, ns;
 };
 
-struct call { /* within its function */
-    uint64_t offset, ns;
-};
-
 struct finding {
     const struct cs_wait_groups *waits;
     const struct cs_wait_group *group;
     CS_ARRAY(struct chain) chains;
-    CS_ARRAY(struct call) calls;
+    struct wait_lines *lines;
 };
 
 static bool is_of_group(const struct finding *f, struct cs_table *table, const uint64_t *row)
@@ -75,16 +70,27 @@ static void join_chains(struct finding *f)
     f->chains.n = kept;
 }
 
-static void add_call(struct finding *f, uint64_t offset, uint64_t ns)
+static void add_line(struct wait_lines *lines, const struct cs_image_frame *frame, uint64_t offset,
+                     uint64_t ns)
 {
-    for (size_t i = 0; i < f->calls.n; i++)
-        if (f->calls.at[i].offset == offset) {
-            f->calls.at[i].ns += ns;
-            return;
-        }
-    struct call *call = cs_array_add(&f->calls);
-    if (call)
-        *call = (struct call){offset, ns};
+    const char *file = frame->line && frame->file ? frame->file : "";
+    size_t i = 0;
+    while (i < lines->all.n &&
+           (lines->all.at[i].line != frame->line || strcmp(lines->all.at[i].file, file) != 0))
+        i++;
+    struct wait_line *line = i < lines->all.n ? &lines->all.at[i] : cs_array_add(&lines->all);
+    if (line && !line->file && !(line->file = strdup(file))) {
+        lines->all.n--;
+        return;
+    }
+    if (!line)
+        return;
+    line->line = frame->line;
+    line->ns += ns;
+    if (ns > line->longest_ns) {
+        line->longest_ns = ns;
+        line->address = offset;
+    }
 }
 
 /* The function's frame at `offset`, where it may have been inlined; the line of a call in it, if it called. */
@@ -115,25 +121,23 @@ static void take_node(struct finding *f, const struct cs_contexts *tree, uint32_
         const struct cs_context *c = cs_contexts_at(tree, node);
         if (strcmp(cs_contexts_image_id(tree, c->image), function->image->id) == 0 &&
             frame_within(code, function, c->offset, &frame)) {
-            add_call(f, c->offset, ns);
+            add_line(f->lines, &frame, c->offset, ns);
             return;
         }
     }
 }
 
-bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const struct cs_wait_group *group,
-               struct explanation *e)
+void wait_lines_add(struct wait_lines *lines, struct cs_store *store, const struct cs_wait_groups *waits,
+                    const struct cs_wait_group *group)
 {
-    struct finding f = {.waits = waits, .group = group};
+    struct finding f = {.waits = waits, .group = group, .lines = lines};
     const struct cs_calls_wanted wanted = {.event = CS_WAITS_EVENT};
     struct cs_chains chains;
     struct cs_image_code *code = NULL;
     struct cs_error ignored = {0};
-    struct cs_image_frame frame;
-    const struct call *most = NULL;
     if (!group->function || !group->function->image || group->function->image->kind == CS_IMAGE_KERNEL ||
         cs_chains_open(&chains, store, &wanted, &ignored) < 0)
-        return false;
+        return;
     const struct cs_contexts *tree = chains.trees[0].contexts;
     if (take_chains(&f, store) == 0 && cs_image_open(group->function->image, store, &code, &ignored) == 0) {
         join_chains(&f);
@@ -144,18 +148,23 @@ bool wait_line(struct cs_store *store, const struct cs_wait_groups *waits, const
                 take_node(&f, tree, i, code, chain->ns);
         }
     }
-    for (size_t i = 0; i < f.calls.n; i++)
-        if (!most || f.calls.at[i].ns > most->ns)
-            most = &f.calls.at[i];
-    const bool found = most && frame_within(code, group->function, most->offset, &frame) && frame.line;
-    if (found) {
-        e->address = most->offset;
-        e->line = frame.line;
-        snprintf(e->file, sizeof e->file, "%s", frame.file);
-    }
     cs_image_close(code);
     cs_chains_close(&chains);
     cs_array_free(&f.chains);
-    cs_array_free(&f.calls);
-    return found;
+}
+
+const struct wait_line *wait_lines_longest(const struct wait_lines *lines)
+{
+    const struct wait_line *most = NULL;
+    for (size_t i = 0; i < lines->all.n; i++)
+        if (!most || lines->all.at[i].ns > most->ns)
+            most = &lines->all.at[i];
+    return most && most->line ? most : NULL;
+}
+
+void wait_lines_fini(struct wait_lines *lines)
+{
+    for (size_t i = 0; i < lines->all.n; i++)
+        free(lines->all.at[i].file);
+    cs_array_free(&lines->all);
 }
