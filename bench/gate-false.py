@@ -5,8 +5,10 @@ again, or the program with a function in front that nobody calls. Runs are recor
 takes eight pairs of neighbours at random, and two thirds of the pairs that `gate` only timed, with its counts. Of the same file it also takes at random which of a pair is the base. So comparisons share runs:
 what is resampled are pairs of real recordings, GATE_PAIRS of each program and kind. Independent are as many comparisons as have no
 pair in common (`disjoint` in the result): further ones say how the verdict varies with the choice of runs. GATE_PROGRAMS, GATE_COMPARISONS. GATE_POOL: a
-folder that keeps the runs, and has them the next time. GATE_MINUTES: comparisons end after as long, and those made count."""
-import concurrent.futures, json, os, random, shlex, shutil, subprocess, sys, tempfile, time
+folder that keeps the runs, and has them the next time. GATE_MINUTES: comparisons end after as long, and those made count.
+GATE_ALONE=SECONDS: each comparison is a `gate` of as many seconds with runs of its own, so all are independent. With GATE_POOL those that were
+made before count, too: a few minutes at a time do, where the machine is shared."""
+import concurrent.futures, itertools, json, os, random, shlex, shutil, subprocess, sys, tempfile, time
 
 from lib_gate import TOOL, UNRELATED, command, gate, link, programs
 
@@ -23,24 +25,50 @@ def lines(path):
 
 
 kinds = {"same": None, "rebuilt": "static int nothing;\n", "unrelated": UNRELATED}
-pools, times = {}, {}
+alone, pools, times, ready = float(os.environ.get("GATE_ALONE", 0)), {}, {}, {}
+
+
+def linked(name, kind, text):
+    """As it is where a pool has it."""
+    to = f"{place}/{name}.{kind}"
+    return f"{to}/{name}" if os.path.exists(f"{to}/{name}") else link(name, to, text)
+
+
 for name in programs(N):
-    base = link(name, f"{place}/{name}.base")
-    heads = {"same": base, **{kind: link(name, f"{place}/{name}.{kind}", text) for kind, text in kinds.items() if text}}
+    base = linked(name, "base", None)
+    heads = {kind: linked(name, kind, text) if text else base for kind, text in kinds.items()}
     for kind, head in heads.items():
+        ready[name, kind] = command(name, base, "small"), command(name, head, "small")
         pools[name, kind] = []
+        if alone:
+            continue
         for pair in range(PAIRS):
             stores = [f"{place}/{name}.{kind}.{pair}.{side}" for side in "bh"]
             for side in ((0, 1), (1, 0))[pair % 2]:
                 if os.path.exists(stores[side]):
                     continue
-                subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-F", "4000", "-o", stores[side], "--", *command(name, (base, head)[side], "small")],
+                subprocess.run([TOOL, "record", "--no-bursts", "--waits", "--calibrate", "-F", "4000", "-o", stores[side], "--", *ready[name, kind][side]],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             pools[name, kind].append(stores)
         turns = f"{place}/{name}.{kind}.turns"
         if not os.path.exists(turns):
-            gate("--for", f"{TIMED}s", "--keep", turns, "--base-command", shlex.join(command(name, base, "small")), "--", *command(name, head, "small"))
+            gate("--for", f"{TIMED}s", "--keep", turns, "--base-command", shlex.join(ready[name, kind][0]), "--", *ready[name, kind][1])
         times[name, kind] = list(zip(*(lines(f"{turns}/{side}.times") for side in ("base", "head"))))
+
+
+def by_itself(number):
+    """A `gate` with runs of its own; one that another run of this bench was ended in is made again."""
+    (name, kind), at = list(ready)[number % len(ready)], f"{place}/alone.{number}"
+    if not os.path.exists(f"{at}.json"):
+        if time.monotonic() > ends:
+            return None
+        shutil.rmtree(at, ignore_errors=True)
+        base, head = ready[name, kind]
+        said = gate("--for", f"{alone}s", "--keep", at, "--base-command", shlex.join(base), "--", *head)
+        with open(f"{at}.new", "w") as f:
+            json.dump([(name, kind), *said], f)
+        os.rename(f"{at}.new", f"{at}.json")
+    return json.load(open(f"{at}.json"))
 
 
 def link_once(src, dst):
@@ -75,15 +103,19 @@ def compare(chosen):
     return code, said
 
 
-counts, slower, seen, chosen, compared, left_out = {}, {}, [], [], 0, 0
-for i in range(COMPARISONS):
-    key = list(pools)[i % len(pools)]
-    of_all = [random.sample(pools[key], COMPARED), random.sample(times[key], 2 * len(times[key]) // 3)]
-    chosen.append((key, *([p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in pairs] for pairs in of_all)))
+def resampled():
+    chosen = []
+    for i in range(COMPARISONS):
+        key = list(pools)[i % len(pools)]
+        of_all = [random.sample(pools[key], COMPARED), random.sample(times[key], 2 * len(times[key]) // 3)]
+        chosen.append((key, *([p if key[1] != "same" or random.random() < 0.5 else p[::-1] for p in pairs] for pairs in of_all)))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return [(key, *said) for (key, *_), said in zip(chosen, pool.map(compare, enumerate(chosen)))]
+
+
 ends = time.monotonic() + 60 * float(os.environ.get("GATE_MINUTES", "1e6"))
-with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    said_all = list(pool.map(compare, enumerate(chosen)))
-for ((name, kind), *_), (code, said) in zip(chosen, said_all):
+counts, slower, seen, compared, left_out = {}, {}, [], 0, 0
+for (name, kind), code, said in itertools.takewhile(bool, map(by_itself, range(COMPARISONS))) if alone else resampled():
     if code is None:
         continue
     check = {c["check"]: c for c in said["checks"]}
@@ -105,4 +137,4 @@ value = sum(c[1] for c in counts.values())
 print(json.dumps({"name": "gate-false", "value": round(1000 * value / max(compared, 1), 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
                   "noise": round(1000 * max(value, 1) ** 0.5 / max(compared, 1), 2),
                   "detail": {"comparisons": compared, "left_out": left_out, "same_slower_cant_tell": counts, "slower": slower, "timed_pairs": {f"{n} {k}": len(t) for (n, k), t in times.items()}, "programs": sorted({n for n, _ in pools}),
-                             "pairs_recorded_each": PAIRS, "disjoint": len(pools) * (PAIRS // COMPARED), "pairs_compared": COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))
+                             "pairs_recorded_each": None if alone else PAIRS, "disjoint": compared if alone else len(pools) * (PAIRS // COMPARED), "pairs_compared": None if alone else COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))
