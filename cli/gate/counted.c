@@ -222,10 +222,11 @@ int gate_counted_judge(struct gate *gate, const struct gate_counted *c, struct g
     return 0;
 }
 
+/* Not its waits. */
 static struct gate_guilty *find(struct gate *gate, const char *function)
 {
     for (size_t i = 0; i < gate->n_guilty; i++)
-        if (strcmp(gate->guilty[i].function, function) == 0)
+        if (!gate_is_wait(&gate->guilty[i]) && strcmp(gate->guilty[i].function, function) == 0)
             return &gate->guilty[i];
     return NULL;
 }

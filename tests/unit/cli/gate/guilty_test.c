@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of functions and of waits that grew, by runs that are written here. */
+#include "cli/gate/counted.h"
 #include "cli/gate/guilty.h"
 #include "tests/unit/test.h"
 
@@ -160,6 +161,31 @@ TEST(a_wait_names_its_call_and_its_object)
     gate_fini(&gate);
 }
 
+/* It executes more, and waits longer: both are told. There are no stores to find lines in. */
+TEST(a_function_that_waits_has_its_instructions_too)
+{
+    static char none[] = "/none/base.store";
+    static struct gate_counted counted;
+    struct run run[4] = {{.name = none, .set = 0},
+                         {.name = none, .set = 1},
+                         {.name = none, .set = 1},
+                         {.name = none, .set = 0}};
+    double instructions[4] = {1e6, 1.2e6, 1.2e6, 1e6};
+    struct run_row row = {.name = walk, .image = image, .samples = instructions};
+    struct gate_guilty wait = {
+        .function = walk, .image = image, .kind = "mutex", .share = 1, .cause = "mutex"};
+    struct cs_error err = {0};
+    struct gate gate = {.n_guilty = 0};
+    counted = (struct gate_counted){.functions = {.run = run, .n_runs = 4, .row = &row, .n_rows = 1}};
+    assert_int_equal(gate_guilty_keep(&gate, &wait), 0);
+    (void)gate_guilty_counted(&gate, &counted, &err);
+    assert_int_equal(gate.n_guilty, 2);
+    assert_string_equal(gate.guilty[0].kind, GATE_COUNTED);
+    assert_string_equal(gate.guilty[0].cause, GATE_COUNTED);
+    assert_string_equal(gate.guilty[1].cause, "mutex");
+    gate_fini(&gate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +193,7 @@ int main(void)
         cmocka_unit_test(less_than_half_of_a_growth_is_not_dominant_and_less_than_a_quarter_is_no_candidate),
         cmocka_unit_test(what_is_sure_needs_no_candidate),
         cmocka_unit_test(a_wait_names_its_call_and_its_object),
+        cmocka_unit_test(a_function_that_waits_has_its_instructions_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
