@@ -7,8 +7,8 @@ what is resampled are pairs of real recordings, GATE_PAIRS of each program and k
 pair in common (`disjoint` in the result): further ones say how the verdict varies with the choice of runs. GATE_PROGRAMS, GATE_COMPARISONS. GATE_POOL: a
 folder that keeps the runs, and has them the next time. GATE_MINUTES: comparisons end after as long, and those made count.
 GATE_ALONE=SECONDS: each comparison is a `gate` of as many seconds with runs of its own, so all are independent. With GATE_POOL those that were
-made before count, too: a few minutes at a time do, where the machine is shared."""
-import concurrent.futures, itertools, json, os, random, shlex, shutil, subprocess, sys, tempfile, time
+made before count, too: a few minutes at a time do, where the machine is shared. GATE_AGAIN=1: no new ones, but those of the pool resampled."""
+import concurrent.futures, glob, itertools, json, os, random, shlex, shutil, subprocess, sys, tempfile, time
 
 from lib_gate import TOOL, UNRELATED, command, gate, link, programs
 
@@ -25,7 +25,21 @@ def lines(path):
 
 
 kinds = {"same": None, "rebuilt": "static int nothing;\n", "unrelated": UNRELATED}
-alone, pools, times, ready = float(os.environ.get("GATE_ALONE", 0)), {}, {}, {}
+alone, again, pools, times, ready = float(os.environ.get("GATE_ALONE", 0)), "GATE_AGAIN" in os.environ, {}, {}, {}
+
+
+def kept(name, kind):
+    """Neighbours of recorded runs, and of timed ones, of the pool's comparisons."""
+    recorded, timed = [], []
+    for said in glob.glob(f"{place}/alone.*.json"):
+        if json.load(open(said))[0] != [name, kind]:
+            continue
+        at = said[: -len(".json")]
+        recorded += zip(*([(f"{at}/{side}.store", epoch) for epoch in sorted(os.listdir(f"{at}/{side}.store")) if epoch[0] != "."] for side in ("base", "head")))
+        timed += zip(*(lines(f"{at}/{side}.times") for side in ("base", "head")))
+        if not os.path.exists(turns := f"{place}/{name}.{kind}.turns"):
+            os.symlink(at, turns)
+    return recorded, timed
 
 
 def linked(name, kind, text):
@@ -41,6 +55,8 @@ for name in programs(N):
         ready[name, kind] = command(name, base, "small"), command(name, head, "small")
         pools[name, kind] = []
         if alone:
+            if again:
+                pools[name, kind], times[name, kind] = kept(name, kind)
             continue
         for pair in range(PAIRS):
             stores = [f"{place}/{name}.{kind}.{pair}.{side}" for side in "bh"]
@@ -79,7 +95,10 @@ def link_once(src, dst):
 def gather(stores, to):
     os.makedirs(to)
     for store in stores:
+        store, only = store if isinstance(store, tuple) else (store, None)
         for entry in os.listdir(store):
+            if only and entry[0] != "." and entry != only:
+                continue
             if os.path.isdir(f"{store}/{entry}"):
                 shutil.copytree(f"{store}/{entry}", f"{to}/{entry}", copy_function=link_once, dirs_exist_ok=True)
             else:
@@ -115,7 +134,7 @@ def resampled():
 
 ends = time.monotonic() + 60 * float(os.environ.get("GATE_MINUTES", "1e6"))
 counts, slower, seen, compared, left_out = {}, {}, [], 0, 0
-for (name, kind), code, said in itertools.takewhile(bool, map(by_itself, range(COMPARISONS))) if alone else resampled():
+for (name, kind), code, said in itertools.takewhile(bool, map(by_itself, range(COMPARISONS))) if alone and not again else resampled():
     if code is None:
         continue
     check = {c["check"]: c for c in said["checks"]}
@@ -137,4 +156,5 @@ value = sum(c[1] for c in counts.values())
 print(json.dumps({"name": "gate-false", "value": round(1000 * value / max(compared, 1), 2), "unit": "slower per 1,000 comparisons of equal programs", "target": 1,
                   "noise": round(1000 * max(value, 1) ** 0.5 / max(compared, 1), 2),
                   "detail": {"comparisons": compared, "left_out": left_out, "same_slower_cant_tell": counts, "slower": slower, "timed_pairs": {f"{n} {k}": len(t) for (n, k), t in times.items()}, "programs": sorted({n for n, _ in pools}),
-                             "pairs_recorded_each": None if alone else PAIRS, "disjoint": compared if alone else len(pools) * (PAIRS // COMPARED), "pairs_compared": None if alone else COMPARED, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))
+                             "pairs_recorded_each": {f"{n} {k}": len(p) for (n, k), p in pools.items()} if again or not alone else None,
+                             "disjoint": compared if alone and not again else sum(len(p) // COMPARED for p in pools.values()), "pairs_compared": COMPARED if again or not alone else None, "would_see_percent_median": sorted(seen)[len(seen) // 2] if seen else None}}))

@@ -202,7 +202,7 @@ def measured(base, head, together, pairs, elapsed=False):
 def slower_pair(kind, name, place, percent, size="full", pairs=16):
     """Base and head with as many turns of SLOWER[kind], so many that the head takes `percent` more of the base's time; what pairs of runs
     measured of that, and its standard error. None: it isn't near that, or can't be measured here and now. A sleep's length is what it asks for."""
-    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "lock": 1000, "faults": 500, "wait": 1}[kind]
+    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "lock": 20_000, "faults": 500, "wait": 1}[kind]
     waits, threads = kind == "lock", kind in ("lock", "sharing")
 
     def alone(side, turns):
