@@ -181,24 +181,44 @@ static bool has_more(const struct gate *gate, const struct gate_guilty *of, bool
     return false;
 }
 
-/* What made the row's time grow may be elsewhere: why it has no cause of its own; NULL: it may have one. */
-static const char *elsewhere(const struct gate *gate, const struct gate_guilty *g)
+/* What else surely grew: what a row that may be chance shows then may be its effect. NULL: nothing. */
+static const char *sure_growth(const struct gate *gate)
 {
-    const struct gate_check *waits = gate_find(gate, "waits");
-    return has_more(gate, g, false)  ? "no cause: its time in the kernel grew more"
-           : has_more(gate, g, true) ? "no cause: its waits grew more"
-           : g->candidate && waits && waits->verdict == GATE_SLOWER
-               ? "no cause: waits grew, so this may be an effect of theirs"
-               : NULL;
+    static const char *const checks[] = {"waits", "page faults", "system calls"};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        const struct gate_check *c = gate_find(gate, checks[i]);
+        if (c && c->verdict == GATE_SLOWER)
+            return checks[i];
+    }
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (strcmp(gate->guilty[i].kind, GATE_IN_KERNEL) == 0)
+            return "time in the kernel";
+    return NULL;
+}
+
+/* Fills why the row has no cause of its own: what made its time grow may be elsewhere. False: it may have one. */
+static bool is_elsewhere(const struct gate *gate, const struct gate_guilty *g, char *why, size_t size)
+{
+    const char *const kernel = has_more(gate, g, false) ? "time in the kernel" : NULL,
+                      *const own = kernel                    ? kernel
+                                   : has_more(gate, g, true) ? "waits"
+                                                             : NULL,
+                      *const sure = g->candidate ? sure_growth(gate) : NULL;
+    if (own)
+        snprintf(why, size, "no cause: its %s grew more", own);
+    else if (sure)
+        snprintf(why, size, "no cause: %s grew, so this may be an effect", sure);
+    return own || sure;
 }
 
 bool gate_wants_causes(const struct gate *gate)
 {
     bool slower = gate->unproven, unknown = false;
+    char ignored[80];
     for (size_t i = 0; i < gate->n_checks; i++)
         slower |= gate->check[i].verdict == GATE_SLOWER;
     for (size_t i = 0; i < gate->n_guilty; i++)
-        unknown |= !*gate->guilty[i].cause && !elsewhere(gate, &gate->guilty[i]);
+        unknown |= !*gate->guilty[i].cause && !is_elsewhere(gate, &gate->guilty[i], ignored, sizeof ignored);
     return slower && unknown;
 }
 
@@ -207,13 +227,10 @@ void gate_find_causes(struct gate *gate)
     for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < ASKED_MAX; i++) {
         struct gate_guilty *g = &gate->guilty[i];
         struct gate_cause_side side[2] = {{0}};
-        const char *const without = elsewhere(gate, g);
         if (*g->cause || !(g->head > g->base || g->weight[1] > g->weight[0]))
             continue;
-        if (without) {
-            snprintf(g->cause_text, sizeof g->cause_text, "%s", without);
+        if (is_elsewhere(gate, g, g->cause_text, sizeof g->cause_text))
             continue;
-        }
         if (of_other_commands(gate->builds)) {
             snprintf(g->cause_text, sizeof g->cause_text,
                      "no cause: the store has recordings of other commands, too");

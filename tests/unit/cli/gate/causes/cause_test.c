@@ -57,9 +57,33 @@ TEST(what_may_be_chance_has_no_cause_where_waits_grew)
     assert_false(gate_wants_causes(&gate));
     gate_find_causes(&gate);
     assert_string_equal(gate.guilty[0].cause, "");
-    assert_string_equal(gate.guilty[0].cause_text,
-                        "no cause: waits grew, so this may be an effect of theirs");
+    assert_string_equal(gate.guilty[0].cause_text, "no cause: waits grew, so this may be an effect");
     gate_fini(&gate);
+}
+
+/* Page faults, system calls, and the kernel's time for another function leave the caches cold, too. */
+TEST(what_may_be_chance_has_no_cause_where_the_kernel_works_more)
+{
+    static const char *const checks[] = {"page faults", "system calls", NULL};
+    for (size_t i = 0; i < 3; i++) {
+        struct gate gate;
+        judged(&gate, GATE_SAME);
+        add(&gate, "function", work, 3, true);
+        if (checks[i]) {
+            struct gate_check *more = gate_add(&gate, checks[i], "", "");
+            assert_non_null(more);
+            more->verdict = GATE_SAME;
+            assert_true(gate_wants_causes(&gate));
+            gate_find(&gate, checks[i])->verdict = GATE_SLOWER;
+        } else {
+            add(&gate, GATE_IN_KERNEL, image, 2, false);
+            strcpy(gate.guilty[1].cause, "system-call");
+        }
+        assert_false(gate_wants_causes(&gate));
+        gate_find_causes(&gate);
+        assert_non_null(strstr(text_of(&gate, "function"), "grew, so this may be an effect"));
+        gate_fini(&gate);
+    }
 }
 
 TEST(what_may_be_chance_is_asked_where_waits_did_not_grow)
@@ -94,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_may_be_chance_has_no_cause_where_waits_grew),
+        cmocka_unit_test(what_may_be_chance_has_no_cause_where_the_kernel_works_more),
         cmocka_unit_test(what_may_be_chance_is_asked_where_waits_did_not_grow),
         cmocka_unit_test(what_surely_grew_is_asked_unless_its_own_waits_grew_more),
     };
