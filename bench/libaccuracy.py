@@ -148,7 +148,8 @@ def measure(argv):
     seconds = int(os.environ.get('CS_ACCURACY_SECONDS', 4 if quick else 8))
     sets = int(os.environ.get('CS_ACCURACY_SETS', 1))
     names = os.environ.get('CS_ACCURACY_PROGRAMS', '').split() or (['lua5.4', 'json'] if quick else PROGRAMS)
-    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{'all' if names == PROGRAMS else '+'.join(names)}{PATHS}.json'
+    which = 'all' if names == PROGRAMS else '+'.join(names)
+    kept = f'{FOLDER}/results.{size}.{seconds}.{sets}.{which}{PATHS}.json'
     if os.path.exists(kept) and time.time() - os.path.getmtime(kept) < 3600 and up_to_date(kept, TOOL):
         return json.load(open(kept))
     os.makedirs(FOLDER, exist_ok=True)

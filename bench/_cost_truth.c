@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Cycles a turn of pieces of a running program's code, each alone in a loop: _cost_truth IMAGE PIECES LOOKS COMMAND...
+ *
+ * PIECES has a line for each, "START N", a hexadecimal address in the image and how many instructions: straight code, of which the last
+ * may be a branch. The program runs until it comes to START, and stands. A child takes over its registers and, page by page
+ * when they are touched, copies of its memory at the same addresses. There the piece runs in place, with its own alignment:
+ * its last branch is replaced by "dec REGISTER; jnz START", conditional branches within lead to the next instruction either way. A
+ * comparison of registers that fuses with the last branch goes with it. Time is the difference of many and a quarter as many turns, in
+ * cycles by a chain of multiplications that is timed in between. Each piece is measured at LOOKS moments.
+ *
+ * Prints "piece INDEX look CYCLES SPREAD_PERCENT TURNS PAGES", "refused INDEX why", "model INDEX CYCLES" (our scheduler's, of the code as it
+ * ran), and "text INDEX INSTRUCTION" for llvm-mca. */
+#include "analysis/machine/machine.h"
+#include "analysis/schedule/schedule.h"
+#include "bench/bare_loop.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { PIECES_MAX = 256, SETTLE_MS = 300, LOOK_MS = 3000 };
+
+static struct piece pieces[PIECES_MAX];
+static size_t n_pieces;
+
+static uint64_t bias_of(const char *image)
+{
+    Elf64_Ehdr head;
+    int fd = open(image, O_RDONLY);
+    if (fd < 0 || read(fd, &head, sizeof head) != sizeof head)
+        exit(2);
+    close(fd);
+    if (head.e_type == ET_EXEC)
+        return 0;
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/maps", target);
+    FILE *maps = fopen(path, "r");
+    uint64_t start = 0;
+    while (maps && fgets(line, sizeof line, maps) && !strstr(line, image))
+        ;
+    if (!maps || sscanf(line, "%lx", &start) != 1)
+        exit(2);
+    fclose(maps);
+    return start;
+}
+
+static void poke(uint64_t address, uint8_t byte)
+{
+    uint64_t at = address & ~UINT64_C(7), shift = 8 * (address & 7);
+    uint64_t word = (uint64_t)ptrace(PTRACE_PEEKTEXT, target, at, 0);
+    word = (word & ~(UINT64_C(0xff) << shift)) | (uint64_t)byte << shift;
+    ptrace(PTRACE_POKETEXT, target, at, word);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void tell_model(struct cs_scheduler *scheduler, size_t index)
+{
+    struct piece *p = &pieces[index];
+    struct cs_isa_op ops[OPS_MAX + 2];
+    struct cs_schedule_step steps[OPS_MAX + 2], *const to[] = {steps};
+    struct cs_schedule_path path = {.ops = ops, .closed = true};
+    char text[CS_ISA_OP_TEXT];
+    for (size_t at = 0; at < p->length; at += ops[path.n++].length) {
+        cs_isa_op_decode(CS_ISA_X86_64, p->code + at, p->length - at, p->start + at, &ops[path.n]);
+        cs_isa_op_text(CS_ISA_X86_64, &ops[path.n], text);
+        printf("text %zu %s\n", index, text);
+    }
+    struct cs_error err;
+    size_t generic = 0;
+    if (cs_scheduler_run(scheduler, &path, 1, to, &generic, &err))
+        return;
+    double sum = 0;
+    for (size_t i = 0; i < path.n; i++)
+        sum += steps[i].m;
+    printf("model %zu %.3f%s\n", index, sum, generic ? " generic" : "");
+}
+
+/* At the start of a piece: measures it in a child. */
+static void look(struct piece *p, uint64_t bias)
+{
+    size_t index = (size_t)(p - pieces);
+    registers.rip = p->start + bias;
+    struct iovec state = {vector_state, sizeof vector_state};
+    ptrace(PTRACE_GETREGSET, target, NT_X86_XSTATE, &state);
+    memset(shared, 0, sizeof *shared);
+    pid_t child = fork();
+    if (!child)
+        measure(p, bias);
+    int status;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && !WEXITSTATUS(status))
+        printf("piece %zu look %.4f %.2f %u %u\n", index, shared->cycles, shared->spread, shared->turns,
+               shared->pages);
+    else
+        printf("refused %zu %s\n", index, shared->why[0] ? shared->why : "crashed");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5)
+        return 2;
+    FILE *list = fopen(argv[2], "r");
+    while (list && n_pieces < PIECES_MAX &&
+           fscanf(list, "%lx %u", &pieces[n_pieces].start, &pieces[n_pieces].n) == 2)
+        n_pieces++;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    target = fork();
+    if (!target) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, 1);
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        execvp(argv[4], argv + 4);
+        _exit(127);
+    }
+    int status;
+    waitpid(target, &status, 0);
+    uint64_t bias = bias_of(argv[1]);
+    struct cs_machine machine;
+    struct cs_scheduler *scheduler;
+    struct cs_error err;
+    cs_machine_detect(&machine);
+    if (cs_scheduler_open(CS_ISA_X86_64, cs_machine_models(machine.vendor, machine.features), NULL, false,
+                          &scheduler, &err))
+        return 2;
+    printf("scheduler %s\n", cs_scheduler_name(scheduler));
+    for (size_t i = 0; i < n_pieces; i++) {
+        struct piece *p = &pieces[i];
+        uint8_t bytes[BYTES_MAX] = {0};
+        const uint64_t from = p->start + bias, first = PAGE - from % PAGE;
+        struct iovec own = {bytes, sizeof bytes},
+                     its[] = {{(void *)from, first < BYTES_MAX ? first : BYTES_MAX},
+                              {(void *)(from + first), first < BYTES_MAX ? BYTES_MAX - first : 0}};
+        const char *why = p->n > BYTES_MAX / 15                               ? "too long"
+                          : process_vm_readv(target, &own, 1, its, 2, 0) <= 0 ? "not read"
+                                                                              : make_loop(p, bytes, from);
+        p->original = bytes[0];
+        if (why)
+            printf("refused %zu %s\n", i, why), p->n = 0;
+        else
+            tell_model(scheduler, i);
+    }
+    cs_scheduler_close(scheduler);
+    ptrace(PTRACE_SETOPTIONS, target, 0, PTRACE_O_EXITKILL);
+    for (int turn = 0; turn < atoi(argv[3]); turn++) {
+        ptrace(PTRACE_CONT, target, 0, 0);
+        usleep(SETTLE_MS * 1000);
+        kill(target, SIGSTOP);
+        if (waitpid(target, &status, 0) != target || !WIFSTOPPED(status))
+            return 0;
+        size_t left = 0;
+        for (size_t i = 0; i < n_pieces; i++)
+            if (pieces[i].n) {
+                poke(pieces[i].start + bias, 0xcc);
+                pieces[i].planted = true;
+                left++;
+            }
+        for (double until = now_ms() + LOOK_MS; left && now_ms() < until;) {
+            ptrace(PTRACE_CONT, target, 0, 0);
+            pid_t done;
+            while (!(done = waitpid(target, &status, WNOHANG)) && now_ms() < until)
+                usleep(200);
+            if (!done)
+                break;
+            if (!WIFSTOPPED(status))
+                return 0;
+            ptrace(PTRACE_GETREGS, target, 0, &registers);
+            struct piece *p = pieces;
+            while (p < pieces + n_pieces && !(p->planted && p->start + bias == registers.rip - 1))
+                p++;
+            if (WSTOPSIG(status) != SIGTRAP || p == pieces + n_pieces)
+                continue;
+            for (struct piece *q = pieces; q < pieces + n_pieces; q++) /* several may begin there */
+                if (q->planted && q->start == p->start) {
+                    poke(q->start + bias, q->original);
+                    look(q, bias);
+                    q->planted = false;
+                    left--;
+                }
+            ptrace(PTRACE_SETREGS, target, 0, &registers);
+        }
+        if (left) {
+            kill(target, SIGSTOP);
+            if (waitpid(target, &status, 0) != target || !WIFSTOPPED(status))
+                return 0;
+            for (size_t i = 0; i < n_pieces; i++)
+                if (pieces[i].planted) {
+                    poke(pieces[i].start + bias, pieces[i].original);
+                    pieces[i].planted = false;
+                }
+        }
+    }
+    kill(target, SIGKILL);
+    return 0;
+}
