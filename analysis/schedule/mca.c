@@ -196,6 +196,8 @@ int cs_scheduler_run(struct cs_scheduler *s, const struct cs_schedule_path *path
     }
     if (rc == 0)
         rc = run_jobs(s, &jobs, &generic);
+    for (size_t p = 0; p < n_paths && rc == 0 && strncmp(s->target.model.cpu, "znver", 5) == 0; p++)
+        cs_schedule_fetch(&paths[p], steps[p]); /* the cache is by bytes, this by where they stand */
     if (rc == -ENOMEM)
         cs_fail(err, ENOMEM, "no memory to schedule %zu paths", n_paths);
     cs_array_free(&jobs.list);

@@ -14,12 +14,17 @@
 enum { ATTEMPTS = 4 };
 
 /* As llvm-mca reads it. Its assembler takes no operands of a nop: one of them, in most programs' padding, had the
- * whole call made twice. */
+ * whole call made twice. It has no stack engine, and lets each push or pop wait for the one before. */
 static void write_op(FILE *f, enum cs_isa isa, const struct cs_isa_op *op)
 {
     char text[CS_ISA_OP_TEXT];
     cs_isa_op_text(isa, op, text);
-    fprintf(f, "%s\n", strncmp(text, "nop ", 4) ? text : "nop");
+    if (isa == CS_ISA_X86_64 && !strncmp(text, "push r", 6))
+        fprintf(f, "mov qword ptr [rsp-0x08], %s\n", text + 5);
+    else if (isa == CS_ISA_X86_64 && !strncmp(text, "pop r", 5))
+        fprintf(f, "mov %s, qword ptr [rsp]\n", text + 4);
+    else
+        fprintf(f, "%s\n", strncmp(text, "nop ", 4) ? text : "nop");
 }
 
 /* llvm-mca gathers regions in a std::vector, and copies them all, trees of 4 KB an instruction, whenever it grows (its

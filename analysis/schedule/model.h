@@ -15,6 +15,17 @@
 #define CS_MODEL_LOAD_OF_OP 4
 #endif
 
+/* AMD's cores take from their cache of operations, in a cycle, no more than stands in so many aligned bytes; unit: bytes;
+ * source: SOG, trial (docs/lab/culprits.md); shows: culprits */
+#ifndef CS_MODEL_FETCH_BYTES
+#define CS_MODEL_FETCH_BYTES 64
+#endif
+/* And no more than so many up to a taken branch, a fused pair being one; unit: operations; source: SOG, trial; shows:
+ * culprits */
+#ifndef CS_MODEL_FETCH_OPERATIONS
+#define CS_MODEL_FETCH_OPERATIONS 8
+#endif
+
 /* ---- the generic core ---- */
 /* Instructions dispatched and retired a cycle; unit: instructions; source: SDM, SOG; shows: culprits */
 #ifndef CS_MODEL_GENERIC_WIDTH

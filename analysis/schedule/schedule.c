@@ -181,3 +181,37 @@ void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_sche
         assert(steps[i].m >= 0 && steps[i].producer < (int)path->n);
     fuse(path, steps);
 }
+
+/* Control comes to step i of a closed path by a taken branch. */
+static bool jumped_to(const struct cs_schedule_path *path, size_t i)
+{
+    const struct cs_isa_op *before = &path->ops[(i ? i : path->n) - 1];
+    return path->ops[i].offset != before->offset + before->length;
+}
+
+void cs_schedule_fetch(const struct cs_schedule_path *path, struct cs_schedule_step *steps)
+{
+    bool begins[CS_SCHEDULE_PATH_MAX] = {false};
+    size_t lines = 0, fetches = 0, operations = 0, first = 0;
+    double total = 0;
+    if (!path->closed || path->n > CS_SCHEDULE_PATH_MAX)
+        return;
+    while (first < path->n && !jumped_to(path, first))
+        first++;
+    for (size_t k = 0; k < path->n; k++) {
+        size_t i = (first + k) % path->n, before = (i ? i : path->n) - 1;
+        const bool jumped = jumped_to(path, i);
+        begins[i] = jumped || path->ops[i].offset / CS_MODEL_FETCH_BYTES !=
+                                  path->ops[before].offset / CS_MODEL_FETCH_BYTES;
+        lines += begins[i];
+        operations = jumped ? 1 : operations + !steps[i].fused;
+        fetches += !steps[i].fused && operations % CS_MODEL_FETCH_OPERATIONS == 1;
+        total += steps[i].m;
+    }
+    double lacking = (double)(lines > fetches ? lines : fetches) - total;
+    for (size_t i = 0; i < path->n && lacking > 0; i++) {
+        size_t to = steps[i].fused ? i - 1 : i; /* a fused pair is one step */
+        steps[to].m += begins[i] ? lacking / (double)lines : 0;
+        steps[to].front += begins[i] ? lacking / (double)lines : 0;
+    }
+}

@@ -65,6 +65,11 @@ size_t cs_schedule_turns(const struct cs_schedule_path *path);
 void cs_schedule_steps(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
                        size_t turns, double width, struct cs_schedule_step *steps);
 
+/* Pure, of AMD's cores: a closed path takes a cycle at least for each line of code that it comes to, and for each 8 operations
+ * between two taken branches. What `steps` have less is added to those that begin a line, as `front`. llvm-mca doesn't
+ * fetch. */
+void cs_schedule_fetch(const struct cs_schedule_path *path, struct cs_schedule_step *steps);
+
 /* Pure: the generic core. Fills turns * n time lines, returns its width. */
 double cs_schedule_generic(const struct cs_schedule_path *path, size_t turns,
                            struct cs_schedule_timeline *lines);

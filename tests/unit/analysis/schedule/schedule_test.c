@@ -177,6 +177,71 @@ static void a_byte_register_is_merged_into_the_whole(void **state)
     assert_false(op.reads & 1);
 }
 
+/* So many moves of three bytes, then the branch back, from `offset` on; a sixteenth of a cycle each. */
+static double fetched(uint64_t offset, size_t n_moves, size_t first, bool closed, size_t jump_at)
+{
+    static const uint8_t move[] = {0x48, 0x89, 0xc8}, back[] = {0x75, 0x00};
+    enum { MOST = 32 };
+    struct cs_isa_op ops[MOST], turned[MOST];
+    struct cs_schedule_step steps[MOST] = {0};
+    size_t n = n_moves + 1;
+    for (size_t i = 0; i < n; i++) {
+        if (i == jump_at)
+            offset += 1024;
+        bool last = i == n_moves;
+        cs_isa_op_decode(CS_ISA_X86_64, last ? back : move, last ? sizeof back : sizeof move, offset,
+                         &ops[i]);
+        offset += ops[i].length;
+        steps[i] = (struct cs_schedule_step){.m = 0.0625, .execution = 0.0625};
+    }
+    for (size_t i = 0; i < n; i++)
+        turned[i] = ops[(first + i) % n];
+    cs_schedule_fetch(&(struct cs_schedule_path){turned, n, closed, false}, steps);
+    assert_parts_make_up_m(steps, n);
+    return sum_m(steps, n);
+}
+
+/* Truth: the same loops, timed on a Zen 4. */
+static void a_loop_takes_a_cycle_for_each_line_of_code(void **state)
+{
+    (void)state;
+    const size_t none = SIZE_MAX;
+    assert_true(fabs(fetched(0x1000, 3, 0, true, none) - 1) < 1e-9);
+    assert_true(fabs(fetched(0x1038, 3, 0, true, none) - 2) < 1e-9); /* the branch stands in the next line */
+    assert_true(fabs(fetched(0x1038, 3, 2, true, none) - 2) < 1e-9); /* wherever the path begins */
+    assert_true(fabs(fetched(0x1000, 3, 0, true, 2) - 2) < 1e-9);    /* a jump within */
+    assert_true(fabs(fetched(0x1038, 3, 0, false, none) - 0.25) < 1e-9); /* no loop */
+}
+
+static void a_loop_takes_a_cycle_for_eight_operations(void **state)
+{
+    (void)state;
+    assert_true(fabs(fetched(0x1000, 7, 0, true, SIZE_MAX) - 1) < 1e-9);
+    assert_true(fabs(fetched(0x1000, 8, 0, true, SIZE_MAX) - 2) < 1e-9);
+    assert_true(fabs(fetched(0x1000, 16, 0, true, SIZE_MAX) - 3) < 1e-9);
+}
+
+/* Cores have a stack engine: four of them take two cycles, not four. */
+static void pushes_and_pops_are_no_chain(void **state)
+{
+    (void)state;
+    /* push rax; pop rcx; push rdx; pop rsi; dec r8; jne */
+    static const uint8_t bytes[] = {0x50, 0x59, 0x52, 0x5e, 0x49, 0xff, 0xc8, 0x75, 0xf7};
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
+    size_t generic = 0;
+    struct cs_scheduler *s = open_scheduler(false, NULL);
+    bool absent = strncmp(cs_scheduler_name(s), "llvm-mca", 8) != 0;
+    if (!absent)
+        run_one(s, &path, steps, &generic);
+    cs_scheduler_close(s);
+    if (absent)
+        skip();
+    assert_int_equal(path.n, 6);
+    assert_true(generic == 0 && sum_m(steps, path.n) < 2.5);
+}
+
 static void a_path_that_does_not_close_has_no_chain_through_its_end(void **state)
 {
     (void)state;
@@ -579,6 +644,9 @@ int main(void)
         cmocka_unit_test(sums_of_loads_are_no_chain_of_their_loads),
         cmocka_unit_test(a_chain_of_merged_bytes_is_a_chain),
         cmocka_unit_test(a_byte_register_is_merged_into_the_whole),
+        cmocka_unit_test(a_loop_takes_a_cycle_for_each_line_of_code),
+        cmocka_unit_test(a_loop_takes_a_cycle_for_eight_operations),
+        cmocka_unit_test(pushes_and_pops_are_no_chain),
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
         cmocka_unit_test(padding_does_not_cost_a_second_call),
