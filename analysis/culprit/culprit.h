@@ -20,9 +20,10 @@
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share
  *   rules_memory            rules of caches, TLBs and stores
+ *   scale                   executions of a visit: counted, or fitted, with timed bursts
  *   sharing                 lines that threads take from each other
  *   spin                    a loop that only another thread can end
- *   stalls                  the scale, what few samples share, the classifications
+ *   stalls                  what few samples share, the classifications
  *   stall_facts             facts of each stall from its surroundings on the path
  *   summary                 the sums of dcpi-1997 figure 4
  *   verdict                 whether the evidence carries a first cause

@@ -13,7 +13,8 @@
  *
  * Scale: bursts tell how often blocks run relative to one another. How often they ran in all is known where
  * something counted it. Otherwise the scale is fitted so that, over the procedure, M and what the rules
- * expect make up the samples, and `scale_fitted` says so. Timed intervals bound it from above.
+ * expect make up the samples, and `scale_fitted` says so. Timed intervals lift it as far as M and the rules
+ * still explain the samples, and bound it from above (scale.c).
  *
  * Invariants: what is attributed to all instructions is the procedure's samples; the summary's rows add up to
  * them. One owner. */
@@ -80,7 +81,7 @@ struct cs_cycle_account {
     bool scale_fitted; /* else counted */
     double
         scale_timed; /* by timed intervals; 0 = none. What runs after a burst is warm: it bounds a fitted scale */
-    double scale_model;      /* a fitted scale before it was bounded */
+    double scale_model;      /* a fitted scale by the sum alone */
     bool frequencies;        /* from bursts; else all blocks are taken to run equally often */
     double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;

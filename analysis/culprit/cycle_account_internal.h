@@ -26,6 +26,13 @@ void account_memory_facts(const struct accounting *x);
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s);
 void account_memory_chains(const struct accounting *x, struct cs_culprit_stall *const *stalls);
 void account_event_rates(const struct accounting *x, struct cs_culprit_stall *const *stalls);
+/* Are its cycles known: did it run, and has it an M? */
+bool account_has(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn);
+/* Executions of a visit, and between what bounds: before the stalls have cycles. */
+void account_scale(const struct accounting *x, struct cs_culprit_stall *const *stalls);
+/* Blocks that mostly follow each other are one run: by block, for account_run_of; NULL: no memory. To be freed. */
+uint32_t *account_runs(const struct accounting *x);
+uint32_t account_run_of(uint32_t *runs, uint32_t block);
 bool account_scale_by_instructions(struct cs_cycle_account *a, const struct cs_culprit_evidence *e);
 void account_summary(struct cs_cycle_account *a);
 

@@ -517,6 +517,11 @@
 #define CS_MODEL_DIVIDER_QUEUE 1.05
 #endif
 
+/* Scales fit equally well whose misfit is by so much above the least; unit: share of the samples; source: 0.01 to 0.1 of ten
+ * programs differ little (docs/lab/culprits.md); shows: unexplained-stall */
+#ifndef CS_MODEL_MISFIT_ABOVE
+#define CS_MODEL_MISFIT_ABOVE 0.01
+#endif
 /* Timed bursts from which on their rate bounds a fitted scale: one alone was off by eight times on a busy machine; unit:
  * bursts; source: trial; shows: culprit-kernels */
 #ifndef CS_MODEL_TIMED_BURSTS

@@ -1,85 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scale, what few samples share, and the classifications. */
+/* What few samples share, what shows at a neighbour, and the classifications. */
 #include "analysis/culprit/cycle_account_internal.h"
 #include "analysis/culprit/model.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static bool accountable(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn)
-{
-    return !insn->fused && insn->visits > 0 && a->blocks[insn->block].best >= 0;
-}
-
-/* One visit's executions, so that M and what the rules expect make up the samples. */
-static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const *stalls)
-{
-    struct cs_cycle_account *a = x->a;
-    double cycles = 0, least = 0, model = 0, worst_cycles = 0;
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        const struct cs_cycle_account_insn *insn = &a->insns[i];
-        double expected, most;
-        if (!accountable(a, insn))
-            continue;
-        cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
-        cycles += insn->attributed * x->e->cycles_a_sample;
-        least += insn->visits * insn->step.m;
-        model += insn->visits * (insn->step.m + expected);
-        worst_cycles += insn->visits * (insn->step.m + most);
-    }
-    a->scale = model > 0 && cycles > 0 ? cycles / model : 0;
-    a->scale_high = least > 0 ? cycles / least : a->scale;
-    a->scale_low = worst_cycles > 0 ? cycles / worst_cycles : a->scale;
-    a->scale_fitted = true;
-}
-
-/* Timed intervals say how many instructions ran in all, so how many executions a visit is. They run after a burst, with
- * caches warm: executions are rather fewer, of a stream from memory by far. So a fit below stays, and one that is above by
- * more than so few bursts may be off lacks a cause. */
-static void bound_scale(const struct accounting *x)
-{
-    struct cs_cycle_account *a = x->a;
-    const struct cs_edge_flow *flow = x->e->flow.input.flow;
-    a->scale_model = a->scale;
-    if (!flow || !a->frequencies || flow->n_timed < CS_MODEL_TIMED_BURSTS)
-        return;
-    double timed = flow->executions_a_flow_ns * flow->user_ns;
-    if (!(timed > 0 && isfinite(timed)))
-        return;
-    a->scale_timed = timed;
-    if (a->scale < timed * exp(CS_MODEL_VERDICT_SD * CS_MODEL_TIMED_SPREAD / sqrt(flow->n_timed)))
-        return;
-    a->scale = fmin(a->scale, timed);
-    a->scale_low = fmin(a->scale_low, a->scale);
-    a->scale_high = fmax(a->scale, fmin(a->scale_high, timed));
-}
-
-/* The run of blocks that a block belongs to: it and the one that mostly follows it and is mostly entered from
- * it, and so on. */
-static uint32_t run_of(uint32_t *runs, uint32_t b)
-{
-    while (runs[b] != b)
-        b = runs[b] = runs[runs[b]];
-    return b;
-}
-
-static uint32_t *find_runs(const struct accounting *x)
-{
-    const struct cs_cycle_account *a = x->a;
-    uint32_t *runs = calloc(a->cfg->n_blocks + 1, sizeof *runs);
-    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++)
-        runs[b] = b;
-    for (uint32_t b = 0; runs && b < a->cfg->n_blocks; b++) {
-        uint32_t edge = account_likely_out(x, b);
-        if (edge == CS_CFG_EXIT || a->blocks[b].visits <= 0)
-            continue;
-        uint32_t to = a->cfg->edges[edge].to;
-        double visits = x->edge_visits[edge];
-        if (visits >= 0.5 * a->blocks[b].visits && visits >= 0.5 * a->blocks[to].visits)
-            runs[run_of(runs, b)] = run_of(runs, to);
-    }
-    return runs;
-}
 
 /* By a clock's count of the executions M has an error of its own, but no gift: what an instruction takes less than M another one
  * took more, if no rule expects anything there. It is the wait for a chain, which shows where retirement stopped. */
@@ -98,7 +23,7 @@ static bool is_shifted(const struct accounting *x, const struct cs_culprit_stall
 static void net(const struct accounting *x, struct cs_culprit_stall *const *stalls)
 {
     struct cs_cycle_account *a = x->a;
-    uint32_t *runs = find_runs(x);
+    uint32_t *runs = account_runs(x);
     double *more = calloc(a->cfg->n_blocks + 1, sizeof *more),
            *less = calloc(a->cfg->n_blocks + 1, sizeof *less);
     for (int pass = 0; pass < 2 && runs && more && less; pass++)
@@ -108,7 +33,7 @@ static void net(const struct accounting *x, struct cs_culprit_stall *const *stal
             double d = stall ? stall->cycles - stall->m : 0;
             if (!stall || (d >= CS_MODEL_NET_CYCLES && !is_shifted(x, stall, d)))
                 continue;
-            uint32_t run = run_of(runs, insn->block);
+            uint32_t run = account_run_of(runs, insn->block);
             if (pass == 0) {
                 *(d > 0 ? &more[run] : &less[run]) += fabs(d) * insn->visits;
                 continue;
@@ -196,14 +121,14 @@ static void share(struct accounting *x, struct cs_culprit_stall *const *stalls, 
     double left = cycles, model = 0, all = 0;
     for (uint32_t k = first; k <= last; k++) {
         const struct cs_cycle_account_insn *low = &a->insns[k];
-        if (accountable(a, low) && low->attributed < CS_MODEL_OWN_SAMPLES) {
+        if (account_has(a, low) && low->attributed < CS_MODEL_OWN_SAMPLES) {
             all += low->visits * (low->step.m + expected[k]);
             model += low->attributed > 0 ? low->visits * (low->step.m + expected[k]) : 0;
         }
     }
     for (uint32_t k = first; k <= last && model > 0; k++) {
         struct cs_cycle_account_insn *low = &a->insns[k];
-        if (!accountable(a, low) || low->attributed > 0)
+        if (!account_has(a, low) || low->attributed > 0)
             continue;
         low->cycles = fmin(cycles / all * (low->step.m + expected[k]) / a->scale, low->step.m);
         stalls[k]->cycles = low->cycles;
@@ -211,7 +136,7 @@ static void share(struct accounting *x, struct cs_culprit_stall *const *stalls, 
     }
     for (uint32_t k = first; k <= last && model > 0; k++) {
         struct cs_cycle_account_insn *low = &a->insns[k];
-        if (!accountable(a, low) || low->attributed >= CS_MODEL_OWN_SAMPLES || low->attributed <= 0)
+        if (!account_has(a, low) || low->attributed >= CS_MODEL_OWN_SAMPLES || low->attributed <= 0)
             continue;
         low->cycles = left / model * (low->step.m + expected[k]) / a->scale;
         stalls[k]->cycles = low->cycles;
@@ -229,7 +154,7 @@ static void pool(struct accounting *x, struct cs_culprit_stall *const *stalls)
     for (uint32_t i = 0; expected && i < a->cfg->n_insns; i++) {
         const struct cs_cycle_account_insn *insn = &a->insns[i];
         double most;
-        if (accountable(a, insn) && insn->attributed < CS_MODEL_OWN_SAMPLES) {
+        if (account_has(a, insn) && insn->attributed < CS_MODEL_OWN_SAMPLES) {
             cs_culprit_expect(stalls[i], &x->e->machine, &expected[i], &most);
             attributed += insn->attributed;
         }
@@ -280,7 +205,7 @@ static size_t count_accountable(const struct cs_cycle_account *a)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++)
-        n += accountable(a, &a->insns[i]);
+        n += account_has(a, &a->insns[i]);
     return n;
 }
 
@@ -299,16 +224,10 @@ void account_stalls(struct accounting *x)
         goto out;
     account_memory_facts(x);
     for (uint32_t i = 0; i < n; i++)
-        if (accountable(a, &a->insns[i]))
+        if (account_has(a, &a->insns[i]))
             account_stall_facts(x, i, stalls[i] = next++);
     account_memory_chains(x, stalls);
-    uint32_t counted = x->known ? cs_cfg_block(a->cfg, x->known->offset) : CS_CFG_EXIT;
-    if (counted != CS_CFG_EXIT && a->blocks[counted].visits > 0)
-        a->scale = a->scale_low = a->scale_high = x->known->executions / a->blocks[counted].visits;
-    else if (!account_scale_by_instructions(a, x->e)) {
-        fit_scale(x, stalls);
-        bound_scale(x);
-    }
+    account_scale(x, stalls);
     for (uint32_t i = 0; i < n; i++) {
         struct cs_cycle_account_insn *insn = &a->insns[i];
         double executions = insn->visits * a->scale;

@@ -45,6 +45,15 @@ static bool is_static(const struct cs_cycle_account_summary *s, enum cs_culprit_
     return c < CS_N_CAUSES && s->statics[c] > s->share[c];
 }
 
+/* A cause's share that is evidence for it. What the schedule says of it grows with the scale: where timed bursts lift that above
+ * the fit, either there are so many executions or the schedule is wrong. */
+static double evident(const struct cs_cycle_account *a, enum cs_culprit_cause c, double share)
+{
+    const bool lifted = c < CS_N_CAUSES && a->scale_fitted && a->scale_model > 0 && a->scale > a->scale_model;
+    return lifted ? share - a->summary.statics[c] / a->summary.total * (1 - a->scale_model / a->scale)
+                  : share;
+}
+
 /* Samples' worth of a cause at one instruction, and how many of them counted events speak for. */
 static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn,
                       enum cs_culprit_cause cause, double *by_events)
@@ -143,7 +152,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
         inverse += part / (bursts > 0.1 ? bursts : 0.1);
     }
     v.bursts = a->frequencies && inverse > 0 ? time / inverse : 0;
-    v.needed = cs_culprit_bursts_needed(v.first_share, v.second_share);
+    v.needed = cs_culprit_bursts_needed(evident(a, v.first, v.first_share), v.second_share);
     bool named_first = v.first != CS_N_CAUSES;
     v.named = named_first ? v.first : v.second;
     v.named_share = named_first ? v.first_share : v.second_share;

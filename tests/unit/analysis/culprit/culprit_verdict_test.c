@@ -41,6 +41,23 @@ static struct cs_culprit_verdict of_shares(double port_static, double d_cache, b
     return cs_culprit_verdict(&a);
 }
 
+/* By the fit the model's 60 of 100 samples were 30. */
+static void what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {
+        .cfg = &cfg, .scale_fitted = true, .scale = 2, .scale_model = 2, .summary.total = 100};
+    a.summary.statics[CS_CAUSE_DEPENDENCY] = 60;
+    a.summary.share[CS_CAUSE_MISPREDICT] = 25;
+    double needed = cs_culprit_verdict(&a).needed;
+    assert_true(needed == cs_culprit_bursts_needed(0.6, 0.25));
+    a.scale_model = 1;
+    assert_true(cs_culprit_verdict(&a).needed == cs_culprit_bursts_needed(0.3, 0.25));
+    a.scale_fitted = false; /* counted */
+    assert_true(cs_culprit_verdict(&a).needed == needed);
+}
+
 static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
 {
     (void)state;
@@ -129,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
+        cmocka_unit_test(what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
         cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
