@@ -14,8 +14,10 @@
  *   flat_verdict            its first cause
  *   footprints              lines and pages that bursts drew
  *   image_evidence          what a store tells of one image
+ *   lives                   how often a loop begins again
  *   memory_chains           chains of a loop that go through memory
  *   model                   every constant that manuals or measurement chose
+ *   path_bounds             what bounds the steps of a path besides the model
  *   rules                   the table of rules, one a cause
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share

@@ -4,6 +4,8 @@
 
 #include "analysis/culprit/cycle_account.h"
 
+enum { LIFE_OUTSIDE = 64 }; /* blocks from where a loop is left to where it is entered again, at most */
+
 struct accounting {
     struct cs_cycle_account *a;
     const struct cs_culprit_evidence *e;
@@ -19,6 +21,19 @@ int account_visits(struct accounting *x, struct cs_error *err);
 int account_attribute(struct accounting *x, struct cs_error *err);
 /* Samples of an event (CS_N_COUNTED: of time) by the instruction that they are of, added to `to`. */
 void account_attribute_events(const struct accounting *x, int kind, double *to);
+/* Blocks of one life of a loop, in order, closed on itself: writes them to `life`. 0: the loop lives longer than `most_insns`,
+ * isn't mostly entered again by one way, or calls; nobody counted its blocks; or there is no room. */
+uint32_t account_life(const struct accounting *x, const uint32_t *loop, uint32_t n, size_t most_insns,
+                      uint32_t *life, uint32_t most_blocks);
+/* Of a path's steps: cycles of a turn; what one operation takes at least. */
+double account_path_cycles(const struct cs_schedule_step *steps, size_t n);
+double account_operation_cycles(const struct cs_schedule_step *steps, size_t n);
+/* `less`: what a turn takes where lives of the loop follow one another, as a factor, at most 1. */
+void account_bound_waits(const struct cs_schedule_path *path, struct cs_schedule_step *steps, double less);
+void account_bound_divisions(const struct cs_schedule_path *path, struct cs_schedule_step *steps,
+                             const struct cs_machine *m);
+void account_blame_divider(const struct cs_schedule_path *path, struct cs_schedule_step *steps,
+                           const struct cs_machine *m);
 int account_paths(struct accounting *x, struct cs_error *err);
 int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
 void account_stalls(struct accounting *x);

@@ -19,6 +19,7 @@ struct route {
     uint32_t n, n_lead; /* the lead only warms up */
     size_t n_insns;
     bool closed;
+    uint32_t life_of; /* 1 + the path of the loop whose life this is, 0 = it is none */
 };
 
 static bool on_route(const struct route *r, uint32_t block)
@@ -124,6 +125,33 @@ static size_t fill(const struct accounting *x, const struct route *r, struct cs_
     return n;
 }
 
+/* A path of its own for the lives of the loop that `loop` is, where they are short. */
+static bool plan_life(const struct accounting *x, struct plan *p, uint32_t loop)
+{
+    struct route *r = &p->routes[p->n];
+    const uint32_t most = PATH_INSNS + LEAD_INSNS;
+    if (!p->routes[loop].closed)
+        return true;
+    r->blocks = calloc(most, sizeof *r->blocks);
+    if (!r->blocks)
+        return false;
+    r->n = account_life(x, p->routes[loop].blocks, p->routes[loop].n, PATH_INSNS, r->blocks, most);
+    if (!r->n) {
+        free(r->blocks);
+        r->blocks = NULL;
+        return true;
+    }
+    r->closed = true;
+    r->life_of = loop + 1;
+    p->ops[p->n] = calloc(CS_SCHEDULE_PATH_MAX, sizeof *p->ops[p->n]);
+    p->steps[p->n] = calloc(CS_SCHEDULE_PATH_MAX, sizeof *p->steps[p->n]);
+    const bool ok = p->ops[p->n] && p->steps[p->n];
+    if (ok)
+        p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), true, false};
+    p->n++; /* freed with the rest */
+    return ok;
+}
+
 static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
 {
     struct route *r = &p->routes[p->n];
@@ -146,76 +174,7 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
     p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed,
                                                samples < fmax(CS_MODEL_PATH_SAMPLES, x->e->path_samples)};
     p->n++;
-    return true;
-}
-
-/* Cycles between two divisions of a path, by the model. */
-static double between_divisions(const struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n)
-{
-    double cycles = 0, divisions = 0;
-    for (size_t i = 0; i < n; i++) {
-        cycles += steps[i].m;
-        divisions += (ops[i].flags & CS_ISA_OP_DIVIDE) != 0;
-    }
-    return divisions > 0 ? cycles / divisions : 0;
-}
-
-/* Whether the operand that came last came, through whatever else, from a division of the path. */
-static bool waits_for_division(const struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n,
-                               size_t i)
-{
-    int producer = steps[i].producer;
-    for (size_t hops = 0; hops < n && producer >= 0 && (size_t)producer < n; hops++) {
-        if (ops[producer].flags & CS_ISA_OP_DIVIDE)
-            return true;
-        producer = steps[producer].producer;
-    }
-    return false;
-}
-
-/* The model's figure for a division is for the worst operands. What was measured here is the most that one
- * takes: where one waits for another's result its latency, else the distance of two that the divider can
- * do. `between`: the distance by the model, 0 = the path isn't closed. */
-static void bound_division(struct cs_schedule_step *steps, const struct cs_isa_op *ops, size_t n, size_t i,
-                           double between, const struct cs_machine *m)
-{
-    struct cs_schedule_step *step = &steps[i];
-    bool queues = between > 0 && !waits_for_division(steps, ops, n, i);
-    double over = queues ? between - m->divide_each_cycles : step->m - m->divide_cycles;
-    double *parts[] = {&step->port, &step->divider, &step->dependency};
-    for (unsigned k = 0; k < 3 && over > 0; k++) {
-        double part = over < *parts[k] ? over : *parts[k];
-        *parts[k] -= part;
-        step->m -= part;
-        over -= part;
-    }
-}
-
-static void bound_divisions(const struct plan *p, uint32_t path, const struct cs_machine *m)
-{
-    const struct cs_schedule_path *all = &p->paths[path];
-    double between = all->closed ? between_divisions(p->steps[path], all->ops, all->n) : 0;
-    for (size_t i = 0; i < all->n && m->divide_cycles > 0; i++)
-        if (all->ops[i].flags & CS_ISA_OP_DIVIDE)
-            bound_division(p->steps[path], all->ops, all->n, i, between, m);
-}
-
-/* A closed path that takes as long as its divisions queue for the divider takes that long because of them,
- * wherever the core waits for retirement. */
-static void blame_divider(const struct plan *p, uint32_t path, const struct cs_machine *m)
-{
-    const struct cs_schedule_path *all = &p->paths[path];
-    struct cs_schedule_step *steps = p->steps[path];
-    double between = all->closed ? between_divisions(steps, all->ops, all->n) : 0;
-    bool queues = false;
-    for (size_t i = 0; i < all->n; i++)
-        queues |= (all->ops[i].flags & CS_ISA_OP_DIVIDE) && !waits_for_division(steps, all->ops, all->n, i);
-    if (!queues || between <= 0 || between > CS_MODEL_DIVIDER_QUEUE * m->divide_each_cycles)
-        return;
-    for (size_t i = 0; i < all->n; i++) {
-        steps[i].divider = steps[i].m - steps[i].execution;
-        steps[i].dependency = steps[i].port = steps[i].front = 0;
-    }
+    return p->paths[p->n - 1].rough || plan_life(x, p, p->n - 1);
 }
 
 /* The model has a fixed figure for a system call and takes it for a latency. It is none: no operand is waited for, and the way
@@ -250,20 +209,20 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     }
 }
 
-/* Of a cycle, what one operation takes at least: its share of the model's width, which a step has in full where M
- * leaves room for it. */
-static double least_cycles(const struct cs_cycle_account *a, const bool *have)
+/* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. */
+static double of_life(const struct plan *p, uint32_t life)
 {
-    double least = 0;
-    for (uint32_t i = 0; i < a->cfg->n_insns; i++)
-        if (have[a->insns[i].block] && !a->insns[i].branch)
-            least = fmax(least, a->insns[i].step.execution);
-    return least > 0 && least >= 1 / CS_SCHEDULE_WIDTH_MAX ? least : 1 / CS_SCHEDULE_DISPATCH_MAX;
+    const struct route *r = &p->routes[life], *loop = &p->routes[r->life_of - 1];
+    const double turn = account_path_cycles(p->steps[r->life_of - 1], p->paths[r->life_of - 1].n);
+    uint32_t turns = 0;
+    for (uint32_t k = 0; k < r->n; k++)
+        turns += r->blocks[k] == loop->blocks[0];
+    const double all = account_path_cycles(p->steps[life], p->paths[life].n);
+    return turn > 0 && turns ? fmin(1, all / (turns * turn)) : 1;
 }
 
 static void finish_blocks(struct cs_cycle_account *a, const bool *have)
 {
-    a->operation_cycles = least_cycles(a, have);
     for (uint32_t b = 0; b < a->cfg->n_blocks; b++) {
         a->blocks[b].best = have[b] ? 0 : -1;
         const struct cs_basic_block *block = &a->cfg->blocks[b];
@@ -296,7 +255,7 @@ static int plan_init(struct plan *p, const struct accounting *x, struct cs_error
 {
     struct cs_cycle_account *a = x->a;
     uint32_t n_blocks = a->cfg->n_blocks;
-    uint32_t most = n_blocks < PATHS_MAX ? n_blocks : PATHS_MAX;
+    uint32_t most = 2 * (n_blocks < PATHS_MAX ? n_blocks : PATHS_MAX); /* each may have lives */
     *p = (struct plan){calloc(most + 1, sizeof *p->routes),   calloc(most + 1, sizeof *p->paths),
                        calloc(most + 1, sizeof(*p->steps)),   calloc(most + 1, sizeof(*p->ops)),
                        calloc(n_blocks + 1, sizeof *p->done), 0};
@@ -306,7 +265,7 @@ static int plan_init(struct plan *p, const struct accounting *x, struct cs_error
         order[b] = b;
     if (ok)
         qsort_r(order, n_blocks, sizeof *order, by_charge, a);
-    for (uint32_t k = 0; ok && k < n_blocks && p->n < most; k++)
+    for (uint32_t k = 0; ok && k < n_blocks && p->n + 1 < most; k++)
         if (!p->done[order[k]] && a->blocks[order[k]].attributed > 0)
             ok = plan_one(x, p, order[k]);
     free(order);
@@ -323,12 +282,22 @@ int account_paths(struct accounting *x, struct cs_error *err)
         rc = cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
     if (rc == 0)
         rc = cs_scheduler_run(x->scheduler, p.paths, p.n, p.steps, &a->n_generic, err);
+    a->operation_cycles = 0;
     for (uint32_t i = 0; rc == 0 && i < p.n; i++) {
-        bound_divisions(&p, i, &x->e->machine);
-        blame_divider(&p, i, &x->e->machine);
+        a->operation_cycles = fmax(a->operation_cycles, account_operation_cycles(p.steps[i], p.paths[i].n));
+        if (p.routes[i].life_of)
+            continue;
+        const bool lives = i + 1 < p.n && p.routes[i + 1].life_of == i + 1;
+        if (p.paths[i].closed)
+            account_bound_waits(&p.paths[i], p.steps[i], lives ? of_life(&p, i + 1) : 1);
+        account_bound_divisions(&p.paths[i], p.steps[i], &x->e->machine);
+        account_blame_divider(&p.paths[i], p.steps[i], &x->e->machine);
     }
+    if (!(a->operation_cycles > 0))
+        a->operation_cycles = 1 / CS_SCHEDULE_DISPATCH_MAX;
     for (uint32_t i = 0; rc == 0 && i < p.n; i++)
-        take_steps(x, &p, i, have);
+        if (!p.routes[i].life_of)
+            take_steps(x, &p, i, have);
     if (rc == 0)
         finish_blocks(a, have);
     a->n_paths = p.n;

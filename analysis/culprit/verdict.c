@@ -144,6 +144,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     find_first(&a->summary, &v);
     assert(v.first_share >= v.second_share);
     v.misfit = a->summary.gain / a->summary.total;
+    v.work = a->summary.execution / a->summary.total;
     double time = 0, inverse = 0, by_events = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         double part = part_of(a, &a->insns[i], v.first, &by_events),
@@ -160,6 +161,8 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
     v.counted = by_events > time / 2;
+    v.at_width = is_modelled(v.named) && is_static(&a->summary, v.named) && v.work >= 0.5 &&
+                 v.named_share < CS_MODEL_SCHEDULE_OFF_MAX;
     const double taken = a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING];
     v.contended = is_static(&a->summary, v.named) && a->scale_fitted && taken > 0 &&
                   (!(a->scale_timed > 0) || taken >= v.named_share * a->summary.total);
@@ -171,7 +174,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.values_unknown = floats && !(looked > 0);
     v.denormal = floats && looked > 0 && (double)a->values.denormal >= BURSTS_MET * fmin(v.bursts, looked) &&
                  a->values.denormal > 0;
-    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.sketched &&
+    v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&
                !v.contended && !v.denormal;
     if (!v.enough)
         find_several(&a->summary, &v);

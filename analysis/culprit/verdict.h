@@ -18,6 +18,10 @@ struct cs_culprit_verdict {
     double misfit; /* samples that code would need more than it has by the model, of the procedure's */
     bool obscure;  /* what nothing explains has more than twice the named cause's time */
     bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
+    /* Most of the time goes to operations at the core's full width. A cause that the schedule alone speaks for has less than
+     * the schedule may be off: CS_MODEL_SCHEDULE_OFF_MAX. */
+    bool at_width;
+    double work; /* what those operations take, of the procedure's time */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:

@@ -85,6 +85,15 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  100 * CS_MODEL_VERDICT_LEAST);
         return;
     }
+    if (v->at_width && v->bursts >= 2) {
+        snprintf(
+            text, size,
+            "No cause named: this function executes at the full width of the core for %.0f %% of its time. "
+            "Only fewer instructions would save much. The model gives %.0f %% to %s, which is within its "
+            "error",
+            100 * v->work, 100 * v->named_share, words_of(v->named));
+        return;
+    }
     if (v->sketched && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f "

@@ -80,6 +80,23 @@ static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_ver
     assert_false(of_shares(0, 25, true).sketched);  /* seen, not modelled */
 }
 
+static void what_the_core_s_width_takes_is_no_cause(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100, .summary.execution = 82};
+    a.summary.statics[CS_CAUSE_PORT] = 18;
+    struct cs_culprit_verdict v = cs_culprit_verdict(&a);
+    assert_true(v.at_width && !v.enough && fabs(v.work - 0.82) < 1e-9);
+    a.summary.statics[CS_CAUSE_PORT] = 0;
+    a.summary.share[CS_CAUSE_MISPREDICT] = 18; /* seen, not modelled */
+    assert_false(cs_culprit_verdict(&a).at_width);
+    a.summary.share[CS_CAUSE_MISPREDICT] = 0;
+    a.summary.statics[CS_CAUSE_PORT] = 45; /* more than the model may be off */
+    a.summary.execution = 55;
+    assert_false(cs_culprit_verdict(&a).at_width);
+}
+
 static struct cs_culprit_verdict of_three(double first, double second, double third, double bursts,
                                           bool taken)
 {
@@ -149,6 +166,7 @@ int main(void)
         cmocka_unit_test(what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
+        cmocka_unit_test(what_the_core_s_width_takes_is_no_cause),
         cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
         cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
         cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
