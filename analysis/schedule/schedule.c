@@ -139,8 +139,28 @@ static double recurrence(const struct cs_schedule_path *path, const struct cs_sc
     return (latest - half) / (double)HALF;
 }
 
+/* Of a path's instructions, the one that waits longest for a port while its operands are ready: the queue is where the
+ * narrowest one is. path->n: none waits. */
+static size_t longest_queue(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
+                            size_t turns)
+{
+    size_t longest = path->n;
+    double most = 0;
+    for (size_t i = 0; i < path->n; i++) {
+        double waits = 0;
+        for (size_t turn = turns / 2; turn < turns; turn++) {
+            const struct cs_schedule_timeline *t = &lines[turn * path->n + i];
+            waits += t->issued - t->ready;
+        }
+        if (waits > most)
+            most = waits, longest = i;
+    }
+    return longest;
+}
+
 /* A loop whose chains would allow much more than it does waits for ports, whatever each instruction was doing
- * when it was the oldest: its operands come late because their producers found no port. */
+ * when it was the oldest: its operands come late because their producers found no port. Where divisions queue longest, that
+ * port is the divider. */
 static void blame_ports(const struct cs_schedule_path *path, const struct cs_schedule_timeline *lines,
                         size_t turns, struct cs_schedule_step *steps)
 {
@@ -149,9 +169,15 @@ static void blame_ports(const struct cs_schedule_path *path, const struct cs_sch
         total += steps[i].m;
     if (!path->closed || recurrence(path, lines, turns) > CS_MODEL_CHAIN_OF_LOOP * total)
         return;
+    const size_t queue = longest_queue(path, lines, turns);
+    const bool divides = queue < path->n && path->ops[queue].flags & (CS_ISA_OP_DIVIDE | CS_ISA_OP_FDIVIDE);
     for (size_t i = 0; i < path->n; i++) {
         steps[i].port += steps[i].dependency;
         steps[i].dependency = 0;
+        if (divides) {
+            steps[i].divider += steps[i].port;
+            steps[i].port = 0;
+        }
     }
 }
 

@@ -137,6 +137,41 @@ static void sums_of_loads_are_no_chain_of_their_loads(void **state)
     assert_true(sum_m(steps, path.n) > 2.9 && dependency < 0.01 && port > 1.5);
 }
 
+/* A loop of five cycles a turn: divisions that depend on nothing queue, and a multiplication waits for each. */
+static void the_port_that_divisions_queue_for_is_the_divider(void **state)
+{
+    (void)state;
+    /* movapd xmm0,xmm2; divsd xmm0,xmm1; mulsd xmm0,xmm0; dec ecx; jne */
+    static const uint8_t bytes[] = {0x66, 0x0f, 0x28, 0xc2, 0xf2, 0x0f, 0x5e, 0xc1,
+                                    0xf2, 0x0f, 0x59, 0xc0, 0xff, 0xc9, 0x75, 0xf0};
+    enum { TURNS = 40, N = 5 };
+    struct cs_isa_op ops[8];
+    struct cs_schedule_step steps[8];
+    struct cs_schedule_timeline lines[TURNS * N];
+    struct cs_schedule_path path = {ops, decode(bytes, sizeof bytes, ops), true, false};
+    assert_int_equal(path.n, N);
+    for (int queues = 0; queues < 2; queues++) {
+        double divider = 0, port = 0;
+        for (int turn = 0; turn < TURNS; turn++) {
+            const int issued = 5 * turn, quotient = issued + 13, end = quotient + 4;
+            struct cs_schedule_timeline *t = &lines[turn * N];
+            t[0] = (struct cs_schedule_timeline){turn, turn, turn, turn + 1, quotient};
+            t[1] = (struct cs_schedule_timeline){turn, queues ? turn : issued, issued, quotient, quotient};
+            t[2] = (struct cs_schedule_timeline){turn, quotient, quotient, quotient + 3, end};
+            t[3] = (struct cs_schedule_timeline){turn, turn, turn, turn + 1, end};
+            t[4] = t[3];
+        }
+        cs_schedule_steps(&path, lines, TURNS, 6, steps);
+        assert_parts_make_up_m(steps, path.n);
+        for (size_t i = 0; i < path.n; i++) {
+            divider += steps[i].divider;
+            port += steps[i].port;
+        }
+        assert_true(sum_m(steps, path.n) > 4.9);
+        assert_true(queues ? divider > 3.5 && port == 0 : port > 3.5);
+    }
+}
+
 /* llvm-mca lets a load of %al wait for the one before it, five cycles each. */
 static void a_chain_of_merged_bytes_is_a_chain(void **state)
 {
@@ -641,6 +676,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_generic_core_knows_chains),
         cmocka_unit_test(llvm_mca_knows_chains),
+        cmocka_unit_test(the_port_that_divisions_queue_for_is_the_divider),
         cmocka_unit_test(sums_of_loads_are_no_chain_of_their_loads),
         cmocka_unit_test(a_chain_of_merged_bytes_is_a_chain),
         cmocka_unit_test(a_byte_register_is_merged_into_the_whole),
