@@ -89,6 +89,7 @@ static void append(struct cs_culprit_classification *v, const struct cs_culprit_
             } else {
                 less = *s;
             }
+            both->contended |= less.contended;
             both->high += less.high;
             both->expected += less.expected;
             return;

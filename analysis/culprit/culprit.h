@@ -195,6 +195,7 @@ struct cs_culprit_suspect {
     bool streams;   /* evenly spaced accesses, several a page: hardware prefetches them */
     bool conflicts; /* its lines fall into few sets of the cache */
     bool carried;   /* a chain through memory, from turn to turn of a loop */
+    bool contended; /* a chain through memory in a line that another thread takes: its wait looks the same */
     bool terse;     /* what it costs is asked, no reason is written */
     char reason[112];
 };

@@ -2,8 +2,8 @@
 /* Lives of a loop: from where it is entered to where it is left, and the way from there to where it is entered again.
  *
  * A path that closes is scheduled as if it went on for ever. A loop that ends after a few turns is entered again while the
- * core still has its last turns in hand. A chain that each life begins anew, such as the value of a number's digits, overlaps
- * with that of the life before. So no turn takes longer than it does on average where whole lives follow one another. */
+ * core still has its last turns in hand. A chain that begins again in each life, such as the value of a number's digits, overlaps
+ * with the one of the life before. So no turn takes longer than it does on average where whole lives follow one another. */
 #include "analysis/culprit/cycle_account_internal.h"
 
 #include <math.h>

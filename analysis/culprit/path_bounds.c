@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What bounds the steps of a scheduled path besides the scheduling model: the core's width, the lives of its loop, and the
- * divider as it was measured. */
+/* What bounds the steps of a scheduled path besides the scheduling model. The core's width does, the lives of its loop, and
+ * the divider as it was measured. */
 #include "analysis/culprit/cycle_account_internal.h"
 #include "analysis/culprit/model.h"
 
@@ -25,6 +25,15 @@ double account_path_cycles(const struct cs_schedule_step *steps, size_t n)
     return m;
 }
 
+/* Is each instruction one operation, or little more? A gather is dozens, which the model may not know. */
+static bool counts_operations(const struct cs_schedule_path *path)
+{
+    for (size_t i = 0; i < path->n; i++)
+        if (path->ops[i].flags & (CS_ISA_OP_GATHER | CS_ISA_OP_REPEAT))
+            return false;
+    return true;
+}
+
 /* A turn takes as long as the core needs for so many operations, whatever ports it has. Only what it takes beyond that can be
  * the wait for one. The time line has the whole of it at the few instructions whose retirement is late. Nor can it be the
  * wait for a chain where that is begun again before it is the limit (`less` below 1). */
@@ -38,7 +47,8 @@ void account_bound_waits(const struct cs_schedule_path *path, struct cs_schedule
         least += steps[i].fused ? 0 : each;
     }
     waits *= less;
-    const double beyond = fmax(m - least, 0), kept = waits > beyond ? beyond / waits : 1;
+    const double beyond = fmax(m - least, 0);
+    const double kept = waits > beyond && counts_operations(path) ? beyond / waits : 1;
     for (size_t i = 0; i < path->n && (less < 1 || kept < 1); i++) {
         struct cs_schedule_step *s = &steps[i];
         s->m *= less;

@@ -324,7 +324,7 @@ bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *
 /* A line that is away comes back from the other core, about as late as from memory. Two threads that both wait for it get
  * it in turns, so that each loses about its own time between two accesses. Only who needs the bytes now waits: a locked
  * operation, a load that doesn't take them from a young store of its own. Plain stores wait in the store buffer, where they
- * cost 4 to 12 % in the plants (docs/lab/culprits.md), and aren't named. */
+ * cost 4 to 12 % in the plants (docs/lab/culprits.md), and aren't named: rule_memory_chain says so. */
 static bool line_taken(const struct cs_culprit_stall *s, const struct cs_machine *m,
                        const struct cs_culprit_sharing *l, struct cs_culprit_suspect *out)
 {

@@ -145,6 +145,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     assert(v.first_share >= v.second_share);
     v.misfit = a->summary.gain / a->summary.total;
     v.work = a->summary.execution / a->summary.total;
+    v.timed = !a->scale_fitted || a->scale_timed > 0;
     double time = 0, inverse = 0, by_events = 0;
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
         double part = part_of(a, &a->insns[i], v.first, &by_events),
@@ -166,6 +167,10 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     const double taken = a->summary.high[CS_CAUSE_FALSE_SHARING] + a->summary.high[CS_CAUSE_TRUE_SHARING];
     v.contended = is_static(&a->summary, v.named) && a->scale_fitted && taken > 0 &&
                   (!(a->scale_timed > 0) || taken >= v.named_share * a->summary.total);
+    /* A load that waits for its line and one that waits for its own store look the same. */
+    v.contended |=
+        v.named == CS_CAUSE_DEPENDENCY && (a->summary.contended >= 0.5 * v.named_share * a->summary.total ||
+                                           (a->scale_fitted && taken >= v.named_share * a->summary.total));
     /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
     v.contended |= v.named == CS_CAUSE_LOCK &&
                    a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;

@@ -22,10 +22,11 @@ struct cs_culprit_verdict {
      * the schedule may be off: CS_MODEL_SCHEDULE_OFF_MAX. */
     bool at_width;
     double work; /* what those operations take, of the procedure's time */
+    bool timed;  /* a clock or a counter gave the cycles, not the model alone */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
-     * nothing timed it, or it may be as much. Or a lock where false sharing of its line may cost as much. */
+     * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost as much. */
     bool contended;
     /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it should take.
      * Bursts didn't look for them; or they met them, which leaves no verdict. */

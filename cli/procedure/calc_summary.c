@@ -24,6 +24,7 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
     into->memory_high += from->memory_high;
     into->unexplained += from->unexplained;
     into->gain += from->gain;
+    into->contended += from->contended;
     into->execution += from->execution;
     into->total += from->total;
     into->unattributed += from->unattributed;

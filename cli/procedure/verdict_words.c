@@ -88,10 +88,11 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
     if (v->at_width && v->bursts >= 2) {
         snprintf(
             text, size,
-            "No cause named: this function executes at the full width of the core for %.0f %% of its time. "
-            "Only fewer instructions would save much. The model gives %.0f %% to %s, which is within its "
-            "error",
-            100 * v->work, 100 * v->named_share, words_of(v->named));
+            "No cause named: %sthis function executes at the full width of the core for %.0f %% of its time. "
+            "%sThe model gives %.0f %% to %s, which is within its error",
+            v->timed ? "" : "by the model ", 100 * v->work,
+            v->timed ? "Only fewer instructions would save much. " : "", 100 * v->named_share,
+            words_of(v->named));
         return;
     }
     if (v->sketched && v->bursts >= v->needed) {

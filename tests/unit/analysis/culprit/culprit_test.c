@@ -503,6 +503,20 @@ static void plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_lin
     assert_non_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
 }
 
+static void a_chain_through_a_line_that_another_thread_takes_says_so(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &load, .cycles = 5, .m = 2, .static_chain = 2, .bursts = true};
+    s.memory = (struct cs_culprit_memory){.seen = true, .executions = 1000, .forwarded = 1};
+    struct cs_culprit_classification v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DEPENDENCY);
+    assert_false(v.suspects[0].contended);
+    s.memory.false_sharing = taken;
+    v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_DEPENDENCY);
+    assert_true(v.suspects[0].contended); /* with what the scheduling model may be off added to it */
+}
+
 static void time_before_a_load_that_walks_pages_is_the_loads_where_nothing_else_explains_it(void **state)
 {
     (void)state;
@@ -544,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_load_that_stays_in_near_lines_is_cleared_of_misses),
         cmocka_unit_test(a_chase_is_convicted_by_the_level_its_footprint_exceeds),
         cmocka_unit_test(a_load_of_a_line_that_another_thread_takes_waits_for_it),
+        cmocka_unit_test(a_chain_through_a_line_that_another_thread_takes_says_so),
         cmocka_unit_test(plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_line),
         cmocka_unit_test(a_footprint_that_fits_the_first_level_clears_the_cache),
         cmocka_unit_test(a_branch_that_is_always_guessed_cannot_be_mispredicted),

@@ -144,6 +144,23 @@ static void a_static_cause_is_no_verdict_where_another_thread_writes_the_lines(v
     assert_false(of_three(10, 80, 8, 40, true).contended);
 }
 
+static void a_chain_is_no_verdict_where_a_taken_line_may_cost_as_much(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .scale_fitted = true, .scale_timed = 1, .summary.total = 100};
+    a.summary.share[CS_CAUSE_DEPENDENCY] = 60;
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 40;
+    assert_false(cs_culprit_verdict(&a).contended);
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 70;
+    assert_true(cs_culprit_verdict(&a).contended);
+    a.summary.high[CS_CAUSE_FALSE_SHARING] = 0;
+    a.summary.contended = 20;
+    assert_false(cs_culprit_verdict(&a).contended); /* most of it isn't in such a line */
+    a.summary.contended = 50;
+    assert_true(cs_culprit_verdict(&a).contended && !cs_culprit_verdict(&a).enough);
+}
+
 static void a_lock_is_no_verdict_where_false_sharing_may_cost_as_much(void **state)
 {
     (void)state;
@@ -169,6 +186,7 @@ int main(void)
         cmocka_unit_test(what_the_core_s_width_takes_is_no_cause),
         cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
         cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
+        cmocka_unit_test(a_chain_is_no_verdict_where_a_taken_line_may_cost_as_much),
         cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,11 @@ static void a_port_has_no_more_than_a_turn_takes_beyond_its_operations(void **st
     all_at_one(12, 12 - 1.0 / WIDTH, 0); /* one port has all */
     account_bound_waits(&closed, steps, 1);
     assert_true(fabs(steps[3].port - 10) < 1e-9);
+    all_at_one(2.4, 2.4 - 1.0 / WIDTH, 0);
+    ops[5].flags = CS_ISA_OP_GATHER; /* who knows how many operations that is */
+    account_bound_waits(&closed, steps, 1);
+    ops[5].flags = 0;
+    assert_true(fabs(steps[3].port - (2.4 - 1.0 / WIDTH)) < 1e-9);
 }
 
 static void a_chain_that_goes_on_may_have_all_of_a_turn(void **state)
