@@ -15,7 +15,7 @@
 
 enum { BYTES_MAX = 64 << 20 };
 #define STEPS_VERSION                                                                                        \
-    8 /* of what schedule.c makes of a time line, and of keys: older answers are of no use */
+    9 /* of what schedule.c makes of a time line, and of keys: older answers are of no use */
 #define MAGIC UINT64_C(0x3164656863737363) /* version 1 of this layout */
 
 struct record {
