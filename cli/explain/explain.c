@@ -44,8 +44,10 @@ static int about_wait(struct explanation *e, const struct parsed *args, const ch
             cs_wait_first_text(&w, group, told, size);
         else if (group)
             explain_wait(e, args, store, &w, group);
-        else if (e && !name)
+        else if (e && !name) {
             explain_machine(e, &w);
+            explain_besides(e, &w);
+        }
         cs_wait_groups_close(&w);
     }
     cs_store_close(store);

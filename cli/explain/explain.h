@@ -58,7 +58,7 @@ struct explanation {
     struct explain_ruled_out ruled_out[CS_N_CAUSES];
     size_t n_ruled_out;
     const char *advice; /* NULL: none */
-    char absence[256];  /* a sentence on time without samples; "" = none */
+    char absence[400];  /* a sentence on time without samples; "" = none */
     char machine[256];  /* a sentence on time that the machine took; "" = none */
     struct explain_gain of_function, of_program;
     bool gain_elsewhere; /* time that the cause takes in the functions that are called isn't in them */
@@ -91,6 +91,9 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);
 /* Fills `machine` where others had the CPUs that threads waited for. */
 void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
+
+/* Fills `absence` with the longest wait, where it is long enough to be worth a look although threads ran longer. */
+void explain_besides(struct explanation *e, const struct cs_wait_groups *waits);
 
 /* Writes it to `out`. */
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);

@@ -14,7 +14,8 @@
 #define MEANWHILE_FROM 0.3   /* of a wait: what somebody did for less of it isn't its cause */
 #define PROCESSES_FROM 20    /* started ones */
 #define WAITS_A_PROCESS 5    /* at most, where starting processes is what is waited for */
-#define MACHINE_FROM 0.1     /* the same: below that a wait for a CPU isn't worth a sentence */
+#define BESIDES_FROM 0.1 /* of all threads' time: a wait that is worth a sentence in a document about code */
+#define MACHINE_FROM 0.1 /* the same: below that a wait for a CPU isn't worth a sentence */
 
 static const char *advice_of(const char *kind)
 {
@@ -150,6 +151,28 @@ void explain_machine(struct explanation *e, const struct cs_wait_groups *w)
             "Threads also waited %s s for a CPU. Other programs had the CPUs, or waking a thread took that "
             "long: it depends on the machine and its load.",
             figure((double)ns * 1e-9, 3).text);
+}
+
+void explain_besides(struct explanation *e, const struct cs_wait_groups *w)
+{
+    const struct cs_wait_group *most = NULL;
+    double ns = BESIDES_FROM * (double)w->all_ns;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct cs_wait_group *g = &w->at[i];
+        const double own = cs_wait_own_ns(g->kind, &g->facts);
+        if (g->reading != CS_WAIT_IS_WAIT || strcmp(g->kind, "run-queue") == 0 || own < ns)
+            continue;
+        most = g;
+        ns = own;
+    }
+    char what[128];
+    if (!most)
+        return;
+    cs_wait_what_text(w, most, what, sizeof what);
+    snprintf(e->absence, sizeof e->absence, "Threads also waited %s s for %s, %s %% of their time%s%.60s.",
+             figure((double)most->ns * 1e-9, 3).text, what,
+             figure(100 * (double)most->ns / (double)w->all_ns, 2).text,
+             *cs_wait_where(most) ? ": cyclescope explain " : "", cs_wait_where(most));
 }
 
 static void find_line(struct explanation *e, struct cs_store *store, const struct cs_wait_groups *w,

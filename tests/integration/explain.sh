@@ -90,6 +90,20 @@ P
 "$CYCLESCOPE" explain --store "$work/w" >"$work/w.text" || fail "explain of waits as text"
 "$CYCLESCOPE" explain --store "$work/w" --json sleep_ms >"$work/sleep.json" || fail "explain of a function that sleeps"
 "$CYCLESCOPE" waits --store "$work/w" --json >"$work/w.rows" || fail "waits"
+# Threads run longer than they wait: the document is about code, and a note has the wait.
+cat >"$work/rest.c" <<'C'
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) void rest(void) { usleep(30000); __asm__(""); } // sleeps: what is measured
+int main(void)
+{
+    for (int i = 0; i < 20; i++, rest())
+        for (clock_t end = clock() + CLOCKS_PER_SEC / 15; clock() < end;)
+            ;
+}
+C
+gcc -O1 -g -o "$work/rest" "$work/rest.c" && "$CYCLESCOPE" record --waits --no-bursts -o "$work/rested" -- "$work/rest" >/dev/null 2>&1 || fail "record of a rest"
+"$CYCLESCOPE" explain --store "$work/rested" --json >"$work/rested.json" || fail "explain of a rest"
 python3 - "$work" <<'P' || exit 1
 import json, re, sys
 work = sys.argv[1]
@@ -119,6 +133,8 @@ check("what to try: %s" % d["advice"], "lock" in d["advice"])
 check("the command", "record --waits" in d["verify"] and "diff --waits" in d["verify"])
 check("the gain has a range", 0 == d["gain"]["program"]["low"] < d["gain"]["program"]["high"] <= 100)
 check("the text agrees", flat.startswith(d["claim"]) and all(e["what"] in flat for e in d["evidence"]) and d["verify"] in flat)
+notes = load("rested.json")["notes"]
+check("a wait below half: %s" % notes, any("for sleep in rest," in n and n.endswith("cyclescope explain rest.") for n in notes))
 check("a function that only sleeps: %s" % sleep["claim"], sleep["cause"] == "sleep" and sleep["function"] == "sleep_ms"
       and "nanosleep" in source[sleep["place"]["line"] - 1])
 sys.exit(bad > 0)
