@@ -93,10 +93,10 @@
 #define CS_MODEL_BURST_BUDGET 0.005
 #endif
 /* A command's first bursts may cost more of its time, unless a budget or a rate was asked: or a program whose bursts
- * take 4 ms gets five in its first 4 s, where causes take some twenty to be told apart (culprit/verdict.h); unit:
- * bursts; shows: calc-default */
+ * take 4 ms gets five in its first 4 s, where causes take some twenty to be told apart (culprit/verdict.h), and
+ * frequencies a hundred; unit: bursts; source: docs/lab/frequencies.md; shows: calc-default, accuracy-10s */
 #ifndef CS_MODEL_EVIDENCE_BURSTS
-#define CS_MODEL_EVIDENCE_BURSTS 30
+#define CS_MODEL_EVIDENCE_BURSTS 100
 #endif
 /* How much; unit: share; shows: calc-default */
 #ifndef CS_MODEL_EVIDENCE_BUDGET

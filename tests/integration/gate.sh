@@ -132,7 +132,8 @@ import json
 said = json.load(open("said"))
 work, = [c for c in said["checks"] if c["check"] == "work"]
 assert work["verdict"] == "slower" and 1.1 < work["change_percent"] < 1.3, work
-assert round(work["head"] - work["base"]) % 719999 < 100, work # a whole number of instructions a turn
+over = round(work["head"] - work["base"]) % 719999
+assert min(over, 719999 - over) < 2000, (over, work) # a whole number of instructions a turn; the loader has some more or fewer for another path
 grown, = [g for g in said["guilty"] if g["kind"] == "instructions"]
 assert grown["cause"] == "instructions" and grown["function"] == "parse" and grown["line"].rsplit(":", 1)[1] in ("9", "10"), grown
 P

@@ -43,6 +43,7 @@ if __name__ == "__main__":
     begin = time.monotonic()
     {"threads": threads, "processes": processes}[sys.argv[1]]()
     json.dump(spent, open(sys.argv[2], "w"))
+    spin(0.5) # functions' names are read while the process lives
 END
 for case in threads processes; do
     ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$python" "$work/run.py" $case "$work/$case.truth" >"$work/log" 2>&1 ||
