@@ -212,50 +212,6 @@ static void a_byte_register_is_merged_into_the_whole(void **state)
     assert_false(op.reads & 1);
 }
 
-/* So many moves of three bytes, then the branch back, from `offset` on; a sixteenth of a cycle each. */
-static double fetched(uint64_t offset, size_t n_moves, size_t first, bool closed, size_t jump_at)
-{
-    static const uint8_t move[] = {0x48, 0x89, 0xc8}, back[] = {0x75, 0x00};
-    enum { MOST = 32 };
-    struct cs_isa_op ops[MOST], turned[MOST];
-    struct cs_schedule_step steps[MOST] = {0};
-    size_t n = n_moves + 1;
-    for (size_t i = 0; i < n; i++) {
-        if (i == jump_at)
-            offset += 1024;
-        bool last = i == n_moves;
-        cs_isa_op_decode(CS_ISA_X86_64, last ? back : move, last ? sizeof back : sizeof move, offset,
-                         &ops[i]);
-        offset += ops[i].length;
-        steps[i] = (struct cs_schedule_step){.m = 0.0625, .execution = 0.0625};
-    }
-    for (size_t i = 0; i < n; i++)
-        turned[i] = ops[(first + i) % n];
-    cs_schedule_fetch(&(struct cs_schedule_path){turned, n, closed, false}, steps);
-    assert_parts_make_up_m(steps, n);
-    return sum_m(steps, n);
-}
-
-/* Truth: the same loops, timed on a Zen 4. */
-static void a_loop_takes_a_cycle_for_each_line_of_code(void **state)
-{
-    (void)state;
-    const size_t none = SIZE_MAX;
-    assert_true(fabs(fetched(0x1000, 3, 0, true, none) - 1) < 1e-9);
-    assert_true(fabs(fetched(0x1038, 3, 0, true, none) - 2) < 1e-9); /* the branch stands in the next line */
-    assert_true(fabs(fetched(0x1038, 3, 2, true, none) - 2) < 1e-9); /* wherever the path begins */
-    assert_true(fabs(fetched(0x1000, 3, 0, true, 2) - 2) < 1e-9);    /* a jump within */
-    assert_true(fabs(fetched(0x1038, 3, 0, false, none) - 0.25) < 1e-9); /* no loop */
-}
-
-static void a_loop_takes_a_cycle_for_eight_operations(void **state)
-{
-    (void)state;
-    assert_true(fabs(fetched(0x1000, 7, 0, true, SIZE_MAX) - 1) < 1e-9);
-    assert_true(fabs(fetched(0x1000, 8, 0, true, SIZE_MAX) - 2) < 1e-9);
-    assert_true(fabs(fetched(0x1000, 16, 0, true, SIZE_MAX) - 3) < 1e-9);
-}
-
 /* Cores have a stack engine: four of them take two cycles, not four. */
 static void pushes_and_pops_are_no_chain(void **state)
 {
@@ -595,82 +551,6 @@ static void a_scheduler_may_be_closed_before_its_answers_came(void **state)
     }
 }
 
-static void a_truncated_or_foreign_answer_is_refused(void **state)
-{
-    (void)state;
-    static const char text[] =
-        "{\"CodeRegions\":[{\"Instructions\":[\"nop\"],\"SummaryView\":{\"DispatchWidth\":6},"
-        "\"TimelineView\":{\"TimelineInfo\":[{\"CycleDispatched\":0,\"CycleReady\":0,"
-        "\"CycleIssued\":1,\"CycleExecuted\":2,\"CycleRetired\":3}]}}],"
-        "\"TargetInfo\":{\"Resources\":[\"Zn3FP45.\\u0000\"]}}";
-    struct cs_schedule_timeline line[2];
-    struct cs_schedule_timeline *const lines[] = {line};
-    const size_t one = 1, two = 2;
-    bool ok = false;
-    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 0, 1, &one, &one, lines, &ok) == 6.0);
-    assert_true(ok && line[0].retired == 3);
-    assert_true(cs_schedule_mca_parse(text, sizeof text - 1, 0, 1, &one, &two, lines, &ok) == 6.0);
-    assert_false(ok);
-    for (size_t cut = 0; cut < sizeof text - 1; cut += 7)
-        assert_true(cs_schedule_mca_parse(text, cut, 0, 1, &one, &one, lines, &ok) < 0);
-}
-
-#define ENTRY(at)                                                                                            \
-    "{\"CycleDispatched\":" #at                                                                              \
-    ",\"CycleExecuted\":3,\"CycleIssued\" : 2,\"CycleReady\":1, \"CycleRetired\":4}"
-#define REGION(text, at)                                                                                     \
-    "{\"Instructions\":[\"" text "\"],\"Name\":\"\",\"SummaryView\":{\"IPC\":1.5e-1,\"DispatchWidth\":4},"   \
-    "\"TimelineView\":{\"TimelineInfo\":[" ENTRY(at) "]}}"
-
-static double parse_one(const char *text, size_t before, struct cs_schedule_timeline *line, bool *ok)
-{
-    const size_t one = 1;
-    return cs_schedule_mca_parse(text, strlen(text), before, 1, &one, &one,
-                                 (struct cs_schedule_timeline *const[]){line}, ok);
-}
-
-static void regions_before_the_paths_are_passed_over(void **state)
-{
-    (void)state;
-    static const char two[] = "{\"CodeRegions\": [" REGION("nop", 7) ",\n" REGION(
-        "a \\\" ]}[{ \\\\", 0) "], \"X\": [true, null, -1.5, {\"}\": []}]}\n";
-    struct cs_schedule_timeline line = {0};
-    bool ok = false;
-    assert_true(parse_one(two, 1, &line, &ok) == 4.0);
-    assert_true(ok);
-    assert_memory_equal(&line, (&(struct cs_schedule_timeline){0, 1, 2, 3, 4}), sizeof line);
-    assert_true(parse_one(two, 0, &line, &ok) < 0); /* two regions for one path */
-    assert_true(parse_one(two, 2, &line, &ok) < 0);
-}
-
-static void what_is_no_cycle_is_refused(void **state)
-{
-    (void)state;
-    static const char *const wrong[] = {
-        "{\"CodeRegions\":[" REGION("nop", -1) "]}",  "{\"CodeRegions\":[" REGION("nop", 100000000) "]}",
-        "{\"CodeRegions\":[" REGION("nop", 1.5) "]}", "{\"CodeRegions\":[" REGION("nop", "0") "]}",
-        "{\"CodeRegions\":[" REGION("nop", []) "]}",
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct cs_schedule_timeline line;
-        bool ok = true;
-        assert_true(parse_one(wrong[i], 0, &line, &ok) == 4.0);
-        assert_false(ok);
-    }
-    static const char *const broken[] = {"",
-                                         "[]",
-                                         "{\"CodeRegions\":[]}",
-                                         "{\"CodeRegions\":[1]}",
-                                         "{\"CodeRegions\":[" REGION("nop", 0) "]} x",
-                                         "{\"CodeRegions\":[" REGION("nop", 0) "],}",
-                                         "{\"CodeRegions\":[" REGION("nop", 0) "]],\"a\":[}"};
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-        struct cs_schedule_timeline line;
-        bool ok;
-        assert_true(parse_one(broken[i], 0, &line, &ok) < 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -680,8 +560,6 @@ int main(void)
         cmocka_unit_test(sums_of_loads_are_no_chain_of_their_loads),
         cmocka_unit_test(a_chain_of_merged_bytes_is_a_chain),
         cmocka_unit_test(a_byte_register_is_merged_into_the_whole),
-        cmocka_unit_test(a_loop_takes_a_cycle_for_each_line_of_code),
-        cmocka_unit_test(a_loop_takes_a_cycle_for_eight_operations),
         cmocka_unit_test(pushes_and_pops_are_no_chain),
         cmocka_unit_test(a_path_that_does_not_close_has_no_chain_through_its_end),
         cmocka_unit_test(what_the_assembler_refuses_costs_one_line_and_not_the_path),
@@ -693,9 +571,6 @@ int main(void)
         cmocka_unit_test(threads_may_ask_the_same_scheduler),
         cmocka_unit_test(paths_asked_together_have_the_answers_that_they_have_alone),
         cmocka_unit_test(a_scheduler_may_be_closed_before_its_answers_came),
-        cmocka_unit_test(a_truncated_or_foreign_answer_is_refused),
-        cmocka_unit_test(regions_before_the_paths_are_passed_over),
-        cmocka_unit_test(what_is_no_cycle_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
