@@ -237,6 +237,7 @@ void cs_schedule_fetch(const struct cs_schedule_path *path, struct cs_schedule_s
     double lacking = (double)(lines > fetches ? lines : fetches) - total;
     for (size_t i = 0; i < path->n && lacking > 0; i++) {
         size_t to = steps[i].fused ? i - 1 : i; /* a fused pair is one step */
+        assert(to < path->n);                   /* the first is no pair's second */
         steps[to].m += begins[i] ? lacking / (double)lines : 0;
         steps[to].front += begins[i] ? lacking / (double)lines : 0;
     }
