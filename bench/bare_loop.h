@@ -125,10 +125,10 @@ static uint8_t *put_constant(uint8_t *at, int reg, uint64_t value)
 static struct {
     uint64_t begin, end, stack;
 } times;
-static uint8_t *stub; /* RWX */
+static uint8_t *routine; /* a page that we write and run */
 
 /* A function that takes the state over, runs so many turns at `head`, and comes back. */
-static void make_stub(const struct piece *p, uint64_t head, uint64_t turns)
+static void write_routine(const struct piece *p, uint64_t head, uint64_t turns)
 {
     static uint64_t values[16];
     const struct user_regs_struct *r = &registers;
@@ -136,7 +136,7 @@ static void make_stub(const struct piece *p, uint64_t head, uint64_t turns)
            (const uint64_t[]){r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8, r->r9,
                               r->r10, r->r11, r->r12, r->r13, r->r14, r->r15},
            sizeof values);
-    uint8_t *at = stub;
+    uint8_t *at = routine;
     PUT(0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push rbx rbp r12..r15 */
     at = put_constant(at, 1, (uint64_t)&times);
     PUT(0x48, 0x89, 0x61, 0x10); /* mov [rcx+16], rsp */
@@ -153,7 +153,7 @@ static void make_stub(const struct piece *p, uint64_t head, uint64_t turns)
 /* Where the piece leaves to. */
 static uint8_t *make_exit(void)
 {
-    uint8_t *begin = stub + 1024, *at = begin;
+    uint8_t *begin = routine + 1024, *at = begin;
     PUT(0x0f, 0x01, 0xf9, 0x0f, 0xae, 0xe8); /* rdtscp; lfence */
     at = put_constant(at, 1, (uint64_t)&times);
     PUT(0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x48, 0x89, 0x41, 0x08); /* mov [rcx+8], rdx:rax */
@@ -164,9 +164,9 @@ static uint8_t *make_exit(void)
 
 static double run(const struct piece *p, uint64_t head, uint64_t turns)
 {
-    make_stub(p, head, turns);
+    write_routine(p, head, turns);
     void (*function)(void);
-    memcpy(&function, &stub, sizeof function);
+    memcpy(&function, &routine, sizeof function);
     function();
     return (double)(times.end - times.begin);
 }
@@ -228,10 +228,10 @@ static _Noreturn void measure(const struct piece *p, uint64_t bias)
     for (int k = 0; k < 6; k++)
         sigaction((int[]){SIGSEGV, SIGFPE, SIGBUS, SIGILL, SIGTRAP, SIGALRM}[k], &action, NULL);
     alarm(3);
-    stub = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    routine = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint8_t *code = mmap((void *)first, size, PROT_READ | PROT_WRITE | PROT_EXEC,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (stub == MAP_FAILED || code == MAP_FAILED)
+    if (routine == MAP_FAILED || code == MAP_FAILED)
         give_up("address taken");
     struct iovec own = {code, size}, its = {code, size};
     process_vm_readv(target, &own, 1, &its, 1, 0);

@@ -12,7 +12,7 @@
 
 struct wait_line {
     char *file;
-    unsigned line;       /* 0: no line is known there */
+    unsigned line;       /* 0: unknown */
     uint64_t ns;         /* all waits there */
     uint64_t address;    /* of the call under which threads waited longest, within its image */
     uint64_t longest_ns; /* below one chain of calls */
@@ -25,6 +25,6 @@ struct wait_lines {
 /* Of a group of the store's waits. What can't be read adds nothing. */
 void wait_lines_add(struct wait_lines *lines, struct cs_store *store, const struct cs_wait_groups *waits,
                     const struct cs_wait_group *group);
-/* NULL: it isn't known. */
+/* NULL: there is none. */
 const struct wait_line *wait_lines_longest(const struct wait_lines *lines);
 void wait_lines_fini(struct wait_lines *lines);

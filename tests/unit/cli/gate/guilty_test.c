@@ -161,7 +161,7 @@ TEST(a_wait_names_its_call_and_its_object)
     gate_fini(&gate);
 }
 
-/* It executes more, and waits longer: both are told. There are no stores to find lines in. */
+/* It executes more, and waits longer: both have a row. There are no stores to find lines in. */
 TEST(a_function_that_waits_has_its_instructions_too)
 {
     static char none[] = "/none/base.store";
