@@ -46,7 +46,7 @@ static int about_wait(struct explanation *e, const struct parsed *args, const ch
             explain_wait(e, args, store, &w, group);
         else if (e && !name) {
             explain_machine(e, &w);
-            explain_besides(e, &w);
+            explain_besides(e, args, &w);
         }
         cs_wait_groups_close(&w);
     }

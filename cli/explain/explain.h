@@ -93,7 +93,7 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
 void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
 
 /* Fills `absence` with the longest wait, where it is long enough to be worth a look although threads ran longer. */
-void explain_besides(struct explanation *e, const struct cs_wait_groups *waits);
+void explain_besides(struct explanation *e, const struct parsed *args, const struct cs_wait_groups *waits);
 
 /* Writes it to `out`. */
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);

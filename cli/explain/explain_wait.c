@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RULED_OUT_BELOW 0.01 /* of all threads' time */
@@ -153,7 +154,7 @@ void explain_machine(struct explanation *e, const struct cs_wait_groups *w)
             figure((double)ns * 1e-9, 3).text);
 }
 
-void explain_besides(struct explanation *e, const struct cs_wait_groups *w)
+void explain_besides(struct explanation *e, const struct parsed *args, const struct cs_wait_groups *w)
 {
     const struct cs_wait_group *most = NULL;
     double ns = BESIDES_FROM * (double)w->all_ns;
@@ -165,14 +166,15 @@ void explain_besides(struct explanation *e, const struct cs_wait_groups *w)
         most = g;
         ns = own;
     }
-    char what[128];
     if (!most)
         return;
+    char what[128], *store = explain_store_word(args);
     cs_wait_what_text(w, most, what, sizeof what);
-    snprintf(e->absence, sizeof e->absence, "Threads also waited %s s for %s, %s %% of their time%s%.60s.",
+    snprintf(e->absence, sizeof e->absence,
+             "Threads also waited %s s for %s, %s %% of their time (cyclescope waits%.100s).",
              figure((double)most->ns * 1e-9, 3).text, what,
-             figure(100 * (double)most->ns / (double)w->all_ns, 2).text,
-             *cs_wait_where(most) ? ": cyclescope explain " : "", cs_wait_where(most));
+             figure(100 * (double)most->ns / (double)w->all_ns, 2).text, store ? store : "");
+    free(store);
 }
 
 static void find_line(struct explanation *e, struct cs_store *store, const struct cs_wait_groups *w,

@@ -134,7 +134,7 @@ check("the command", "record --waits" in d["verify"] and "diff --waits" in d["ve
 check("the gain has a range", 0 == d["gain"]["program"]["low"] < d["gain"]["program"]["high"] <= 100)
 check("the text agrees", flat.startswith(d["claim"]) and all(e["what"] in flat for e in d["evidence"]) and d["verify"] in flat)
 notes = load("rested.json")["notes"]
-check("a wait below half: %s" % notes, any("for sleep in rest," in n and n.endswith("cyclescope explain rest.") for n in notes))
+check("a wait below half: %s" % notes, any("for sleep in rest," in n and n.endswith("(cyclescope waits --store %s/rested)." % work) for n in notes))
 check("a function that only sleeps: %s" % sleep["claim"], sleep["cause"] == "sleep" and sleep["function"] == "sleep_ms"
       and "nanosleep" in source[sleep["place"]["line"] - 1])
 sys.exit(bad > 0)
