@@ -5,7 +5,7 @@
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/command/time_range.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/hottest_line.h"
 
 #include <math.h>
 #include <stdio.h>

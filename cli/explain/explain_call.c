@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A claim about calls, and its evidence. */
 #include "cli/explain/explain.h"
-#include "cli/profile/called_claim.h"
+#include "cli/profile/called/called_claim.h"
 #include "store/base/text.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The claim is calc's sentence with the function's share before it; bounds are those of calc's tables. */
 #include "cli/explain/explain.h"
-#include "cli/profile/annotate.h"
-#include "cli/profile/chain_line.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/called/chain_line.h"
+#include "cli/profile/lines/annotate.h"
+#include "cli/profile/lines/hottest_line.h"
 #include "store/base/text.h"
 
 #include <inttypes.h>

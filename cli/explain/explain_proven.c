@@ -2,7 +2,7 @@
 /* Claims that a function's text proves, whatever its stalls are: loops that wait for another thread, and copies. */
 #include "analysis/culprit/spin.h"
 #include "cli/explain/explain.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "store/base/text.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * waits. */
 #include "cli/command/figures.h"
 #include "cli/explain/explain.h"
-#include "cli/profile/wait_lines.h"
+#include "cli/profile/lines/wait_lines.h"
 #include "store/base/text.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "cli/gate/evidence.h"
-#include "cli/profile/called.h"
+#include "cli/profile/called/called.h"
 
 struct gate_kernel_row { /* from one line, by one way into the kernel */
     char function[256], through[128];

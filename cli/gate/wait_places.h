@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/gate/evidence.h"
-#include "cli/profile/wait_lines.h"
+#include "cli/profile/lines/wait_lines.h"
 
 /* Of each row of a wait the line where it grew most, where the chains tell. */
 void gate_find_wait_lines(struct gate *gate, const struct gate_evidence *evidence);

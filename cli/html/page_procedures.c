@@ -4,7 +4,7 @@
 #include "cli/html/page.h"
 #include "cli/html/page_images.h"
 #include "cli/procedure/calc.h"
-#include "cli/profile/annotate.h"
+#include "cli/profile/lines/annotate.h"
 #include "store/base/clock.h"
 #include "store/base/order.h"
 

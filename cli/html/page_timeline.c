@@ -4,7 +4,7 @@
 #include "analysis/statistics/phase.h"
 #include "cli/command/figures.h"
 #include "cli/html/page.h"
-#include "cli/profile/interval_matrix.h"
+#include "cli/profile/phases/interval_matrix.h"
 
 #include <stdlib.h>
 #include <string.h>

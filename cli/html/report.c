@@ -7,7 +7,7 @@
 #include "cli/html/page.h"
 #include "cli/html/page_parts.h"
 #include "cli/profile/ask_debuginfod.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/hottest_line.h"
 
 #include <errno.h>
 #include <inttypes.h>

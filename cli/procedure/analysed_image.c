@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/analysed_image.h"
 
-#include "cli/profile/annotate.h"
-#include "cli/profile/inlined.h"
+#include "cli/profile/lines/annotate.h"
+#include "cli/profile/lines/inlined.h"
 
 #include <assert.h>
 #include <errno.h>

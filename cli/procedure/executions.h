@@ -5,7 +5,7 @@
 #pragma once
 
 #include "analysis/frequency/frequency.h"
-#include "cli/profile/annotate.h"
+#include "cli/profile/lines/annotate.h"
 
 struct execution {
     double times;     /* NAN = not known */

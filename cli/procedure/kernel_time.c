@@ -2,7 +2,7 @@
 /* Samples are counts, so two of them differ by chance as their sum's square root. */
 #include "cli/procedure/kernel_time.h"
 #include "analysis/culprit/model.h"
-#include "cli/profile/called_claim.h"
+#include "cli/profile/called/called_claim.h"
 
 #include <assert.h>
 #include <math.h>

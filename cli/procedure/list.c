@@ -7,7 +7,7 @@
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/executions.h"
 #include "cli/profile/ask_debuginfod.h"
-#include "cli/profile/inlined.h"
+#include "cli/profile/lines/inlined.h"
 #include "cli/profile/more_evidence.h"
 #include "store/base/order.h"
 

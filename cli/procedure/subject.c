@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/procedure/subject.h"
 #include "cli/command/time_range.h"
-#include "cli/profile/annotate.h"
 #include "cli/profile/ask_debuginfod.h"
-#include "cli/profile/inlined.h"
+#include "cli/profile/lines/annotate.h"
+#include "cli/profile/lines/inlined.h"
 #include "store/base/cache.h"
 
 #include <assert.h>

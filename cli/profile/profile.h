@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports of samples: prof, diff, stats, phases.
+/* The point profiles of a store and their sums. The folders hold the reports of them, and none is included here:
+ *   called/  time in libraries and in the kernel, by the line that caused it
+ *   lines/   samples and waits of lines
+ *   phases/  the subcommand phases
+ *   prof/    the subcommand prof
  *
  * Files of this module:
  *   profile          the point profiles of a store, by event and image
  *   profile_sum      samples by image, procedure, line, process or tag
  *   ask_debuginfod   images whose files or names only a server still has
- *   prof             the subcommand prof
  *   nameless         samples without a name, and what would name them
- *   hottest_line     from the hottest row to a line of source
- *   chain_line       the line that call chains blame
- *   called           time in libraries and in the kernel, by the line that caused it
- *   called_place     what one address of a chain says: own code, what it calls, other code
- *   called_below     what a library of a runtime does for its caller
- *   called_claim     that of one function as a sentence
- *   annotate         samples of lines and instructions
- *   line_totals      samples of lines with what they called
  *   call_columns     calls that were counted, as columns
- *   brief            functions that are over soon, for the compiler plugins
- *   inlined          functions without code of their own
- *   wall             threads' time on and off the CPU
- *   wait_lines       the lines where threads waited
  *   totals           rows with what procedures called
- *   interval_matrix  samples by procedure and interval
- *   event_rates      rates of one event over another by procedure and over time
- *   phases           the subcommand phases
  *   more_evidence    what a user can do where nobody followed the code
  *
  * The point profiles of a store, gathered for a report: which events, which images, and their samples summed

@@ -6,7 +6,7 @@
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/output/hint.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/hottest_line.h"
 #include "cli/profile/profile.h"
 #include "cli/record/record.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/compare/runs.h"
-#include "cli/profile/annotate.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/annotate.h"
+#include "cli/profile/lines/hottest_line.h"
 #include "cli/profile/profile.h"
 #include "tests/unit/test.h"
 

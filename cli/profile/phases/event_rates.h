@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/output/output.h"
-#include "cli/profile/interval_matrix.h"
+#include "cli/profile/phases/interval_matrix.h"
 
 /* Eighth blocks: the mean of `shares` (1 = full height) over the intervals of each of at most `most` columns; `to` has room for
  * 3 bytes a column and one more. */

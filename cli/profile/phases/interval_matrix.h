@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The interval profiles of a store as one matrix: samples by procedure and interval. For cli/profile/phases.c.
+/* The interval profiles of a store as one matrix: samples by procedure and interval.
+ *
+ * Files of this module:
+ *   interval_matrix  this
+ *   event_rates      rates of one event over another by procedure and over time
+ *   phases           the subcommand phases
  *
  * All rows are brought to the longest interval met; when that makes more than INTERVALS_MAX, to a multiple
  * of it. A block of code belongs to the procedure that its first byte, else its last byte, lies in. */

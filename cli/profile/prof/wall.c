@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/profile/wall.h"
+#include "cli/profile/prof/prof.h"
 
 #include "analysis/waits/wall.h"
 #include "cli/output/image_name.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples by procedure and interval, of an image whose procedures are named in the store: 0..0x20 and 0x40..0x60. */
-#include "cli/profile/interval_matrix.h"
+#include "cli/profile/phases/interval_matrix.h"
 #include "tests/unit/give_name.h"
 #include "tests/unit/test.h"
 #include "tests/unit/tree.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof --brief-calls: functions that are called often and are over soon, a name a line, for the compiler plugins'
  * brief=@FILE. A function is listed if a call takes less than NS, callees included. All functions that it calls in its image must be listed, too. Samples bound the time: two standard deviations above the estimate. */
-#include "cli/profile/brief.h"
 #include "analysis/contexts/call_counts.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/output.h"
+#include "cli/profile/prof/prof.h"
 #include "store/base/order.h"
 
 #include <inttypes.h>

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time that the program's own lines cause in code that its author can't change: libraries and the kernel.
  *
+ * Files of this module:
+ *   called        the sums, and their search
+ *   called_place  what one address of a chain says: own code, what it calls, other code
+ *   called_below  what a library of a runtime does for its caller
+ *   called_claim  that of one function as a sentence
+ *   chain_line    the line that call chains blame
+ *
  *     struct called c;
  *     if (called_find(&c, profile, NULL)) ... c.calls[0], c.lines[c.calls[0].line] ...
  *     called_close(&c);     in any case

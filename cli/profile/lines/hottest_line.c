@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A return differs from other exits of a procedure by its target: the middle of another procedure. */
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/hottest_line.h"
 #include "cli/command/figures.h"
 #include "cli/output/output.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "store/base/array.h"
 #include "store/base/text.h"
 

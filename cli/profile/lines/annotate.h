@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A procedure (or a source file) with the samples of its lines and instructions: what `list` prints and the
- * HTML page shows. */
+ * HTML page shows.
+ *
+ * Files of this module:
+ *   annotate      samples of lines and instructions
+ *   line_totals   samples of lines with what they called
+ *   hottest_line  from the hottest row to a line of source
+ *   inlined       functions without code of their own
+ *   wait_lines    the lines where threads waited */
 #pragma once
 
 #include "analysis/contexts/calls.h"

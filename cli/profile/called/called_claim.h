@@ -2,7 +2,7 @@
 /* What one function calls in libraries and in the kernel, as one claim. */
 #pragma once
 
-#include "cli/profile/called.h"
+#include "cli/profile/called/called.h"
 
 struct called_claim {
     uint32_t line;                              /* of the function with most calls, the line with most */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/profile/called_place.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/called_place.h"
+#include "cli/profile/called/chain_line.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof: where the samples are, by image, procedure, line, process or tag. dcpi-1997 section 3.1 (dcpiprof).
  * One row holds what the sampler and the observer know of the same procedure. */
+#include "cli/profile/prof/prof.h"
 #include "analysis/contexts/calls.h"
 #include "cli/command/figures.h"
 #include "cli/command/time_range.h"
 #include "cli/output/output.h"
-#include "cli/profile/annotate.h"
 #include "cli/profile/ask_debuginfod.h"
-#include "cli/profile/brief.h"
 #include "cli/profile/call_columns.h"
-#include "cli/profile/hottest_line.h"
+#include "cli/profile/lines/annotate.h"
+#include "cli/profile/lines/hottest_line.h"
 #include "cli/profile/more_evidence.h"
 #include "cli/profile/nameless.h"
 #include "cli/profile/totals.h"
-#include "cli/profile/wall.h"
 
 #include <inttypes.h>
 #include <math.h>

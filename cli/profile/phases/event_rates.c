@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two matrices of one store, of an event each: their intervals are multiples of the same length, and procedures have the same
  * names. */
-#include "cli/profile/event_rates.h"
+#include "cli/profile/phases/event_rates.h"
 #include "cli/command/figures.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lines cost with the calls they make: contexts have the address of each call. A line that is several times on a
  * chain (recursion) counts once, with its outermost frame. */
-#include "cli/profile/annotate.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
+#include "cli/profile/lines/annotate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A frame of an inlined function hangs below that of the procedure whose instructions it is part of. */
-#include "cli/profile/inlined.h"
+#include "cli/profile/lines/inlined.h"
 #include "analysis/contexts/calls.h"
 
 #include <assert.h>

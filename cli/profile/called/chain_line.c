@@ -2,7 +2,7 @@
 /* Call chains charge a line that the reader can change. Each sample counts for the innermost frame of its chain with
  * available source. So time in a library counts for the line that called it, as in gprof (Graham, Kessler, McKusick,
  * 1982), but without guesses. */
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "image/shared_code.h"
 #include "store/base/order.h"
 #include "store/catalog.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code of libraries and of the kernel can't be changed, but the calling function can. All that one function calls is one
  * claim: malloc, calloc and free are the price of the same allocation. */
-#include "cli/profile/called_claim.h"
+#include "cli/profile/called/called_claim.h"
 #include "store/base/text.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One walk over the tree of contexts, parents first: each node takes from its parent what it doesn't say itself. */
-#include "cli/profile/called.h"
+#include "cli/profile/called/called.h"
 #include "analysis/contexts/calls.h"
-#include "cli/profile/called_place.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/called_place.h"
+#include "cli/profile/called/chain_line.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
 #include "store/catalog.h"

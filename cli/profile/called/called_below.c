@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a library of a runtime does for its caller says more than the function that was called. A call of re.search may
  * search, or compile its pattern. */
-#include "cli/profile/called.h"
+#include "cli/profile/called/called.h"
 
 enum { DEPTH_MAX = 64 };
 

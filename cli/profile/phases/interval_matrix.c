@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interval profiles are loaded row by row, and procedures are numbered in that order. The matrix is filled at the end,
  * when the number of intervals is known. */
-#include "cli/profile/interval_matrix.h"
+#include "cli/profile/phases/interval_matrix.h"
 
 #include "cli/output/output.h"
 #include "cli/profile/profile.h"

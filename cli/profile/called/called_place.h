@@ -3,7 +3,7 @@
  * and how that entered the kernel. Lines and names are numbers of `called`, each kept once. */
 #pragma once
 
-#include "cli/profile/called.h"
+#include "cli/profile/called/called.h"
 
 #define CALLED_LINES_MAX 2048u
 #define CALLED_NAMES_MAX 1024u

@@ -2,7 +2,7 @@
 /* Samples of a line are those of all instructions that came from it, inlined code included. The line is the one in
  * the procedure's own source (the outermost frame). A file's listing takes the innermost
  * frame instead, so that each sample counts once wherever the code was inlined. */
-#include "cli/profile/annotate.h"
+#include "cli/profile/lines/annotate.h"
 
 #include "image/isa/decode.h"
 #include "store/base/array.h"

@@ -5,8 +5,8 @@
 #include "cli/command/figures.h"
 #include "cli/command/time_range.h"
 #include "cli/output/output.h"
-#include "cli/profile/event_rates.h"
-#include "cli/profile/interval_matrix.h"
+#include "cli/profile/phases/event_rates.h"
+#include "cli/profile/phases/interval_matrix.h"
 
 #include <inttypes.h>
 #include <math.h>

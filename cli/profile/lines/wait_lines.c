@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups of waits know functions. The recorded call chains have addresses: of each chain that belongs to a group, the
  * address within its function under which a thread waited. */
-#include "cli/profile/wait_lines.h"
+#include "cli/profile/lines/wait_lines.h"
 
 #include "image/code.h"
 #include "store/base/order.h"
