@@ -153,9 +153,9 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     sampled_cpu(e);
     e->waited &= f->n_runs > 0;
     if (runs_compare(f, &e->comparison) < 0 ||
-        (e->waited &&
-         (cs_wait_changes_end(&e->waits) < 0 ||
-          gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e)) < 0)))
+        (e->waited && (cs_wait_changes_end(&e->waits) < 0 ||
+                       gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e),
+                                           gate->limits.ignore_below / 100) < 0)))
         return cs_fail(err, ENOMEM, "out of memory for %zu functions", f->n_rows);
     return 0;
 }

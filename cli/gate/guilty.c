@@ -253,7 +253,7 @@ static const struct cs_wait_change *place_of_most(const struct gate_evidence *e,
     const struct cs_wait_change *most = NULL;
     for (size_t i = 0; i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
-        if (is_wait(x) && (!kind || strcmp(x->kind, kind->kind) == 0) &&
+        if (is_wait(x) && (!kind || strcmp(gate_wait_kind_of(x->kind), kind->kind) == 0) &&
             x->difference > MOST * (kind ? kind->growth_ns : grown_ns) &&
             (!most || x->difference > most->difference))
             most = x;

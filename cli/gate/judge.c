@@ -221,9 +221,10 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
             c->head = kind->head_ns * 1e-9;
             c->estimate = kind->estimate;
             snprintf(c->sentence, sizeof c->sentence,
-                     "waits of the kind %s grew by %s of a run's time; those of all kinds vary too much to "
+                     "waits of the kind %s grew by %s of a run's time%s; those of all kinds vary too much to "
                      "show it",
-                     kind->kind, gate_percent(kind->estimate.change, change));
+                     kind->kind, gate_percent(kind->estimate.change, change),
+                     kind->by_ranks ? " (sure by their ranks, because they vary much)" : "");
         }
     }
     return true;

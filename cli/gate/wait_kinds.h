@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a run's threads waited, by kind, in sum: known without sampling. A longer sleep is lost in the sum of all kinds where
- * siblings' waits vary from run to run; by itself it isn't. */
+ * siblings' waits vary from run to run; by itself it isn't.
+ *
+ * A kind grew if chance rarely makes its growth, by its mean or by ranks (verdict/ranks.h). Each has half of the level, and
+ * all kinds share it. Ranks find a wait that most runs of the base don't have. */
 #pragma once
 
 #include "analysis/waits/wait_changes.h"
@@ -14,6 +17,7 @@ struct gate_wait_kind {
     struct gate_estimate estimate;      /* of what isn't idle, as a share of the whole */
     double base_ns, head_ns, growth_ns; /* a run, of what isn't idle */
     bool grew, shrank;
+    bool by_ranks; /* it grew by ranks; the mean alone can't tell */
 };
 
 struct gate_wait_kinds {
@@ -21,12 +25,16 @@ struct gate_wait_kinds {
     size_t n;
 };
 
+/* The kind that a wait is judged as. A lock's is known by its chain, and a run of few waits keeps none: then it is "lock". So
+ * mutexes are judged with them, else a run has one kind or the other by chance. */
+const char *gate_wait_kind_of(const char *what);
 /* Of run `r` of `n_runs`. Kinds beyond the most have no sum of their own. -ENOMEM. */
 int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
                         const struct cs_wait_groups *run);
-/* After the last run: which grew for sure, and which may have shrunk. `run` has side and time of each run. */
+/* After the last run: which grew for sure, and which may have shrunk. `run` has side and time of each run. `least`: share of the
+ * whole; by ranks alone a smaller change is none. -ENOMEM. */
 int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *run, size_t n_runs,
-                        const struct cs_wait_changes *waits, double whole_ns);
+                        const struct cs_wait_changes *waits, double whole_ns, double least);
 /* Share of the whole by which kinds grew, less what others may have shrunk by. */
 double gate_wait_kinds_net(const struct gate_wait_kinds *kinds);
 /* Of those that grew the one to blame: a sleep by more than `least`, for others may have waited for the sleeper; else the

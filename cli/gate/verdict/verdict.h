@@ -4,6 +4,7 @@
  * Files of this module:
  *   verdict   checks and their verdicts (this header): from a change to a verdict, and what would tell more
  *   estimate  runs in turn or apart: a change with its range
+ *   ranks     runs in turn whose values are mostly nothing: is one side larger?
  *
  * A check is one thing that is judged: a measure (work, pace, waits), or a benchmark of a results file. It is "slower" only
  * where chance makes that in fewer than one of 2,000 comparisons of a program with itself. It is "same" only where a growth

@@ -30,7 +30,7 @@ static void of_runs(struct gate_wait_kinds *kinds, const uint64_t ns[RUNS][2],
         assert_int_equal(gate_wait_kinds_add(kinds, r, RUNS, &groups), 0);
     }
     assert_int_equal(kinds->n, 2);
-    assert_int_equal(gate_wait_kinds_end(kinds, run, RUNS, waits, 100 * MS), 0);
+    assert_int_equal(gate_wait_kinds_end(kinds, run, RUNS, waits, 100 * MS, 0.01), 0);
 }
 
 static const uint64_t varies[RUNS] = {31, 78, 40, 55, 90, 12, 66, 47};
@@ -108,6 +108,59 @@ static void what_is_idle_does_not_count(void **state)
     gate_wait_kinds_fini(&kinds);
 }
 
+/* Base and head in turn, as recorded: ms of mutex, of a lock without a chain, and of joins. */
+static const double of_lock[40][3] = {
+    {0, 0, 0.781}, {5.035, 0, 2.167}, {0, 0, 0},     {6.067, 0, 0}, {0, 0.664, 0}, {2.085, 0, 0},
+    {0, 0, 0},     {0, 2.212, 0},     {0, 0, 0},     {0, 2.888, 0}, {0, 0, 3.947}, {0, 0, 3.991},
+    {0, 2.033, 0}, {0, 1.356, 0},     {0, 0, 0},     {0, 1.587, 0}, {0, 0, 0},     {3.448, 0, 0},
+    {0, 0, 0},     {0, 0.427, 0},     {0, 0, 0.774}, {2.054, 0, 0}, {0, 0, 0},     {0, 0.052, 0},
+    {0, 0, 2.527}, {2.072, 0, 0},     {0, 0, 0},     {1.435, 0, 0}, {0.733, 0, 0}, {0, 1.75, 0},
+    {0, 1.765, 0}, {0, 2.719, 0},     {0, 0, 0},     {1.316, 0, 0}, {0, 0, 0},     {1.041, 0, 0},
+    {0, 0, 1.587}, {0.707, 0, 3.153}, {0, 0, 0},     {0, 0, 5.616}};
+
+/* `n` of the runs, from run `from` on each `step`th; of the k-th pair the second one is the base where bit k of `turned` is 1. */
+static bool lock_grew(size_t n, size_t from, size_t step, unsigned turned, double *net)
+{
+    const struct cs_wait_changes none = {.n = 0};
+    struct gate_wait_kinds kinds = {.n = 0};
+    struct gate_run run[40];
+    for (size_t r = 0; r < n; r++) {
+        const double *ms = of_lock[from + r * step];
+        struct cs_wait_total totals[] = {{"mutex", (uint64_t)(ms[0] * 1e6), 1},
+                                         {"lock", (uint64_t)(ms[1] * 1e6), 1},
+                                         {"join", (uint64_t)(ms[2] * 1e6), 1}};
+        const struct cs_wait_groups groups = {.totals = totals, .n_totals = 3};
+        run[r] = (struct gate_run){(r ^ turned >> r / 2) & 1, 1000 * r, 0, (double)NAN};
+        assert_int_equal(gate_wait_kinds_add(&kinds, r, n, &groups), 0);
+    }
+    assert_int_equal(gate_wait_kinds_end(&kinds, run, n, &none, 89.5 * MS, 0.01), 0);
+    const struct gate_wait_kind *first = gate_wait_kinds_first(&kinds, 0.01);
+    const bool grew = first && strcmp(first->kind, "lock") == 0 && first->by_ranks;
+    *net = gate_wait_kinds_net(&kinds);
+    assert_true(grew || !first);
+    gate_wait_kinds_fini(&kinds);
+    return grew;
+}
+
+/* In half of the head's runs a wait has no chain that was kept, so it is no mutex's. The mean alone can't tell. */
+static void a_lock_held_longer_shows_by_ranks(void **state)
+{
+    (void)state;
+    double net;
+    assert_true(lock_grew(40, 0, 1, 0, &net));
+    assert_true(net > 0.015);
+}
+
+/* Each side has runs of the head alone, or of the base alone: all 1,024 ways to call one of a pair the base. */
+static void no_division_of_equal_runs_shows(void **state)
+{
+    (void)state;
+    double net;
+    for (unsigned turned = 0; turned < 1024; turned++)
+        for (size_t side = 0; side < 2; side++)
+            assert_false(lock_grew(20, side, 2, turned, &net));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +168,8 @@ int main(void)
         cmocka_unit_test(equal_runs_have_none),
         cmocka_unit_test(a_shift_between_kinds_is_no_growth),
         cmocka_unit_test(what_is_idle_does_not_count),
+        cmocka_unit_test(a_lock_held_longer_shows_by_ranks),
+        cmocka_unit_test(no_division_of_equal_runs_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
