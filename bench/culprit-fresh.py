@@ -4,19 +4,19 @@
 default options, and once more with `--burst-rate 30`. A verdict is right, wrong, weak (right, below a quarter of the
 samples), or "not enough evidence". Kernels whose cause costs too little on this machine are left out. --quick: every
 third kernel, default options only. --after: those in after.txt, by an author who knew the rules, written when these
-were frozen. --third, --fourth, --fifth: those by a third, a fourth and a fifth author, who didn't
+were frozen. --third to --sixth: those by a third, a fourth, a fifth and a sixth author, who didn't
 know the rules. --only NAME,...: these
 kernels. --kept: the recordings and times that are there are judged again."""
 import json
 import sys
 
 sys.path.insert(0, "bench")
-from lib_fresh import FILES, FORMS, rows
+from lib_fresh import FILES, FORMS, HELD_OUT, rows
 
 VERDICTS = ("right", "wrong", "weak", "not enough evidence", "not recorded")
 
 quick = "--quick" in sys.argv
-file = next((f for f in FILES if "--" + f in sys.argv), "fresh")
+file = next((f for f in FILES + HELD_OUT if "--" + f in sys.argv), "fresh")
 rows = list(rows([file], list(FORMS)[: 1 if quick else 2], 3 if quick else 1))
 counts = {form: {v: sum(r[form]["verdict"] == v for r in rows if form in r) for v in VERDICTS} for form in FORMS}
 judged = max(1, sum(counts["default"].values()))
