@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Does `explain` help an agent more than a flat profile? bench/agent has changes that make real programs slower. For each
-one an agent gets the changed source, the workload and a profile of it as text, nothing else: in one arm what `record` and
-`explain` say, in the other perf's report. What it repairs is built, run and compared here.
+"""Does `explain` help an agent more than a flat profile? bench/agent has changes that make programs slower: real ones, and
+six in bench/agent/src that were written for this, so that nobody knows their sources by heart. For each change an agent gets
+the changed source, the workload and a profile of it as text, nothing else: in one arm what `record` and `explain` say, in
+the other perf's report. What it repairs is built, run and compared here.
 
     explain-agent.py prepare DIR [--build] [NAME...]   makes DIR/explain/NAME and DIR/perf/NAME (--build: without profiles)
     explain-agent.py judge DIR [NAME...]               after the agents' work: what is repaired, in each arm
@@ -26,12 +27,15 @@ CYCLESCOPE = os.environ.get("CYCLESCOPE", os.path.abspath(BUILD + "/cyclescope")
 CACHE = os.path.abspath(os.environ.get("CS_PROGRAMS_CACHE", BUILD + "/programs"))
 ARMS = ("explain", "perf")
 SECONDS, PERF_LINES, ROUNDS = 8, 300, int(os.environ.get("ROUNDS", "7"))
-# Where a program's sources are, the files that are no units of it, flags and libraries as in bench/programs.
+# Where a program's sources are, the files that are no units of it, flags and libraries as in bench/programs; those below
+# OWN are in this repository.
+OWN = "bench/agent/src/"
 PROGRAMS = {
     "lua5.4": ("src", ("luac",), "-DLUA_USE_LINUX -DLUA_COMPAT_5_3 '-Dluai_makeseed(L)=2246822519u'", "-Wl,-E -lm -ldl"),
     "bzip2": (".", ("bzip2recover", "dlltest", "mk251", "spewG", "unzcrash"), "-D_FILE_OFFSET_BITS=64", ""),
     "mawk": (".", ("fpe_check", "makescan", "regexp_system", "rexp", "rexp0", "rexp1", "rexp2", "rexp3", "rexp4", "rexpdb"),
              "-DHAVE_CONFIG_H -Isrc", "-lm"),
+    **{name: (OWN + name, (), "-D_GNU_SOURCE", "-lm -pthread") for name in ("sheet", "logq", "tiles", "render", "keyval", "netsim")},
 }
 TASK = """# Programs that became slower
 
@@ -44,7 +48,7 @@ For each folder:
 
 `sh build.sh` builds src/ to ./program, `sh run.sh` runs the workload and prints its output.
 Rules: no other compiler options, no threads, no caching of whole results. Use nothing outside this folder: not the program's
-history, not its original source. Three minutes of attention a problem; what isn't found by then stays as it is.
+history, not its original source, not another folder's. Three minutes of attention a problem; what isn't found by then stays as it is.
 """
 
 
@@ -77,7 +81,7 @@ def make(problem, folder, changed=True, repaired=None):
     where, others, flags, libraries = PROGRAMS[problem["program"]]
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder + "/src")
-    source = f"{CACHE}/source/{problem['program']}/{where}"
+    source = where if where.startswith(OWN) else f"{CACHE}/source/{problem['program']}/{where}"
     for file in sorted(os.listdir(source)):
         if file.endswith((".c", ".h")):
             shutil.copy(f"{source}/{file}", folder + "/src")
@@ -87,6 +91,8 @@ def make(problem, folder, changed=True, repaired=None):
     if repaired: # the agent's source, our build.sh
         shutil.rmtree(folder + "/src")
         shutil.copytree(repaired + "/src", folder + "/src")
+    for file in os.listdir(folder + "/src"): # no file is younger than the others
+        os.utime(f"{folder}/src/{file}", (0, 0))
     script(folder + "/build.sh", f"""# Builds src/ to ./program.
 set -e
 cd "$(dirname "$0")"
@@ -105,6 +111,8 @@ gcc -o program objects/*.o {libraries}
             file = "workload" + (".lua" if problem["program"] == "lua5.4" else ".awk")
             shutil.copy(f"bench/agent/{problem['name']}{file[-4:]}", f"{folder}/{file}")
             options.append(file)
+        elif word == "N":
+            options.append("${1:-1}")
         else:
             options.append(word)
     if problem["program"] == "lua5.4":
@@ -148,7 +156,8 @@ def prepare(folder, names):
         with open(f"{folder}/{arm}/TASK.md", "w") as f:
             f.write(TASK)
     for problem in problems(names):
-        subprocess.run(["bench/programs", "build", problem["program"]], check=True, stdout=subprocess.DEVNULL)
+        if not PROGRAMS[problem["program"]][0].startswith(OWN):
+            subprocess.run(["bench/programs", "build", problem["program"]], check=True, stdout=subprocess.DEVNULL)
         folders = {arm: f"{folder}/{arm}/{problem['name']}" for arm in ARMS}
         if not os.path.exists(folders["explain"] + "/program") and not make(problem, folders["explain"]):
             raise SystemExit(f"{problem['name']} can't be built")
