@@ -42,3 +42,10 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                           const struct cs_calls_wanted *wanted, const struct cs_wait_groups *waits,
                           struct cs_calls *running, const char *thread, struct cs_error *err);
 void cs_critical_path_fini(struct cs_critical_path *path);
+
+/* "34 % file in load (sha256sum), 21 % running in hash (sha256sum)": its rows of a tenth or more, three at most. "": none is. */
+void cs_critical_path_text(const struct cs_critical_path *path, char *text, size_t size);
+/* "sh's 1.31 s: 34 % file in ...", of the longest process's first thread and by the samples of `event`. "" where there
+ * is one process: its waits say that. 0 or negative errno. */
+int cs_critical_path_told(struct cs_store *store, const struct cs_wait_groups *waits, const char *event,
+                          char *text, size_t size);

@@ -16,6 +16,7 @@
  *   path_waits    what threads of each kind waited for, for the next
  *   path_bound    what a function's half can save, for the next
  *   critical_path  what a thread's time was really spent on, through the threads that it waited for
+ *   path_text     that as a sentence
  */
 #pragma once
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The claim is the sentence that `record` begins with where threads waited longer than they ran; figures are those of
  * waits. */
+#include "analysis/waits/critical_path.h"
 #include "cli/command/figures.h"
+#include "cli/command/time_range.h"
 #include "cli/explain/explain.h"
 #include "cli/profile/lines/wait_lines.h"
+#include "cli/profile/profile.h"
 #include "store/base/text.h"
 
 #include <math.h>
@@ -191,6 +194,21 @@ static void find_line(struct explanation *e, struct cs_store *store, const struc
     wait_lines_fini(&lines);
 }
 
+/* What all of it comes to for who started it: a stage of a pipeline waits for what the slowest does. */
+static void add_path(struct explanation *e, const struct parsed *args, struct cs_store *store,
+                     const struct cs_wait_groups *w)
+{
+    struct cs_error ignored = {0};
+    struct profile p;
+    char text[512];
+    const struct profile_filter filter = {.epoch = recording_asked(args), .chains = true};
+    if (profile_open(&p, store_location(args), &filter, &ignored) < 0)
+        return;
+    if (cs_critical_path_told(store, w, p.events[p.main_event].name, text, sizeof text) == 0 && *text)
+        explain_text(e, "critical path", text);
+    profile_close(&p);
+}
+
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *w, const struct cs_wait_group *g)
 {
@@ -223,6 +241,7 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
     cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
     if (g->blame.text)
         explain_text(e, "who meanwhile was", meanwhile);
+    add_path(e, args, store, w);
     rule_out(e, w, g->kind);
     e->of_program.low = 0; /* another wait may take its place */
     e->of_program.high = percent(w, with_queue(w, g, ns));

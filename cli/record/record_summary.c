@@ -2,7 +2,7 @@
 /* The summary of a recording on standard error. First the answer: the CPU time, the hottest function, the line to look at.
  * Then how sure that is. Last what to type next. The profile is read back from the store, so that
  * the summary and `prof` can't differ. Four lines; -v adds how the recording was made. */
-#include "analysis/waits/wait_groups.h"
+#include "analysis/waits/critical_path.h"
 #include "cli/command/figures.h"
 #include "cli/command/recordings.h"
 #include "cli/output/hint.h"
@@ -281,6 +281,9 @@ static bool say_waits(const struct recorded *r)
         if ((first = cs_wait_first(&w)) != NULL) {
             cs_wait_first_text(&w, first, text, sizeof text);
             report_line(stderr, "First: %s", text);
+            if (cs_critical_path_told(store, &w, cs_sampler_event(r->sampler, 0), text, sizeof text) == 0 &&
+                *text)
+                report_line(stderr, "Critical path: %s", text);
         }
         cs_wait_groups_close(&w);
     }

@@ -16,6 +16,8 @@ done
 ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c '"$@"; :' sh \
     "$BUILD/tests/programs/bottleneck" serial slow "$work/scratch" >"$work/log" 2>&1 || { echo "not ok: record: $(cat "$work/log")"; exit 1; }
 "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/child" >"$work/child.json" || { echo "not ok: child"; exit 1; }
+grep -q '^Critical path: sh.s .*bottleneck' "$work/log" || { echo "not ok: no critical path in: $(cat "$work/log")"; exit 1; }
+"$CYCLESCOPE" explain --store "$work/child" --json | grep -q 'sh.s .*bottleneck' || { echo "not ok: no critical path in explain"; exit 1; }
 # A wait for a program that isn't recorded stays the waiter's.
 mkfifo "$work/fifo"
 python3 -c 'import time; [print(time.sleep(0.01), flush=True) for _ in range(100)]' >"$work/fifo" & # sleeps: the writer's pace
