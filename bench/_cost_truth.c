@@ -5,11 +5,12 @@
  * may be a branch. The program runs until it comes to START, and stands. A child takes over its registers and, page by page
  * when they are touched, copies of its memory at the same addresses. There the piece runs in place, with its own alignment:
  * its last branch is replaced by "dec REGISTER; jnz START", conditional branches within lead to the next instruction either way. A
- * comparison of registers that fuses with the last branch goes with it. Time is the difference of many and a quarter as many turns, in
+ * comparison of registers that fuses with the last branch goes with it (analysis/experiment). Time is the difference of many and a quarter as many turns, in
  * cycles by a chain of multiplications that is timed in between. Each piece is measured at LOOKS moments.
  *
  * Prints "piece INDEX look CYCLES SPREAD_PERCENT TURNS PAGES", "refused INDEX why", "model INDEX CYCLES" (our scheduler's, of the code as it
- * ran), and "text INDEX INSTRUCTION" for llvm-mca. */
+ * ran), "experiment INDEX CYCLES PAGES" or "unable INDEX why" (the product's own run, with nothing of the process), and
+ * "text INDEX INSTRUCTION" for llvm-mca. */
 #include "analysis/machine/machine.h"
 #include "analysis/schedule/schedule.h"
 #include "bench/bare_loop.h"
@@ -23,7 +24,7 @@
 
 enum { PIECES_MAX = 256, SETTLE_MS = 300, LOOK_MS = 3000 };
 
-static struct piece pieces[PIECES_MAX];
+static struct known pieces[PIECES_MAX];
 static size_t n_pieces;
 
 static uint64_t bias_of(const char *image)
@@ -64,13 +65,14 @@ static double now_ms(void)
 
 static void tell_model(struct cs_scheduler *scheduler, size_t index)
 {
-    struct piece *p = &pieces[index];
-    struct cs_isa_op ops[OPS_MAX + 2];
-    struct cs_schedule_step steps[OPS_MAX + 2], *const to[] = {steps};
+    const struct known *k = &pieces[index];
+    const struct piece *p = &k->piece;
+    struct cs_isa_op ops[PIECE_OPS_MAX + 2];
+    struct cs_schedule_step steps[PIECE_OPS_MAX + 2], *const to[] = {steps};
     struct cs_schedule_path path = {.ops = ops, .closed = true};
     char text[CS_ISA_OP_TEXT];
-    for (size_t at = 0; at < p->length; at += ops[path.n++].length) {
-        cs_isa_op_decode(CS_ISA_X86_64, p->code + at, p->length - at, p->start + at, &ops[path.n]);
+    for (size_t at = p->head; at < p->turn_end; at += ops[path.n++].length) {
+        cs_isa_op_decode(CS_ISA_X86_64, p->code + at, p->turn_end - at, p->first + at, &ops[path.n]);
         cs_isa_op_text(CS_ISA_X86_64, &ops[path.n], text);
         printf("text %zu %s\n", index, text);
     }
@@ -84,8 +86,31 @@ static void tell_model(struct cs_scheduler *scheduler, size_t index)
     printf("model %zu %.3f%s\n", index, sum, generic ? " generic" : "");
 }
 
+/* Of the code at its place: false, where it can't run by itself. */
+static bool make(size_t index, const uint8_t *bytes, struct cs_experiments *experiments)
+{
+    struct known *k = &pieces[index];
+    struct cs_isa_op ops[PIECE_OPS_MAX];
+    size_t n = 0;
+    for (size_t at = 0; n < k->n; at += ops[n++].length)
+        cs_isa_op_decode(CS_ISA_X86_64, bytes + at, BYTES_MAX - at, k->start + at, &ops[n]);
+    enum cs_experiment_why why = piece_make(ops, n, false, &k->piece);
+    k->original = bytes[0];
+    if (why) {
+        printf("refused %zu %s\n", index, cs_experiment_why_names[why]);
+        return false;
+    }
+    struct cs_experiment_result result;
+    why = cs_experiments_run(experiments, ops, n, &result);
+    if (why)
+        printf("unable %zu %s\n", index, cs_experiment_why_names[why]);
+    else
+        printf("experiment %zu %.4f %u\n", index, result.cycles, result.pages);
+    return true;
+}
+
 /* At the start of a piece: measures it in a child. */
-static void look(struct piece *p, uint64_t bias)
+static void look(struct known *p, uint64_t bias)
 {
     size_t index = (size_t)(p - pieces);
     registers.rip = p->start + bias;
@@ -98,8 +123,8 @@ static void look(struct piece *p, uint64_t bias)
     int status;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && !WEXITSTATUS(status))
-        printf("piece %zu look %.4f %.2f %u %u\n", index, shared->cycles, shared->spread, shared->turns,
-               shared->pages);
+        printf("piece %zu look %.4f %.2f %u %u\n", index, shared->time.cycles, shared->time.spread,
+               shared->time.turns, shared->time.pages);
     else
         printf("refused %zu %s\n", index, shared->why[0] ? shared->why : "crashed");
 }
@@ -132,23 +157,26 @@ int main(int argc, char **argv)
     if (cs_scheduler_open(CS_ISA_X86_64, cs_machine_models(machine.vendor, machine.features), NULL, false,
                           &scheduler, &err))
         return 2;
+    struct cs_experiments *experiments = cs_experiments_open(NULL, PIECES_MAX);
     printf("scheduler %s\n", cs_scheduler_name(scheduler));
     for (size_t i = 0; i < n_pieces; i++) {
-        struct piece *p = &pieces[i];
+        struct known *p = &pieces[i];
         uint8_t bytes[BYTES_MAX] = {0};
         const uint64_t from = p->start + bias, first = PAGE - from % PAGE;
         struct iovec own = {bytes, sizeof bytes},
                      its[] = {{(void *)from, first < BYTES_MAX ? first : BYTES_MAX},
                               {(void *)(from + first), first < BYTES_MAX ? BYTES_MAX - first : 0}};
-        const char *why = p->n > BYTES_MAX / 15                               ? "too long"
+        const char *why = p->n > PIECE_OPS_MAX                                ? "too long"
                           : process_vm_readv(target, &own, 1, its, 2, 0) <= 0 ? "not read"
-                                                                              : make_loop(p, bytes, from);
-        p->original = bytes[0];
+                                                                              : NULL;
         if (why)
-            printf("refused %zu %s\n", i, why), p->n = 0;
+            printf("refused %zu %s\n", i, why);
+        if (why || !make(i, bytes, experiments))
+            p->n = 0;
         else
             tell_model(scheduler, i);
     }
+    cs_experiments_close(experiments);
     cs_scheduler_close(scheduler);
     ptrace(PTRACE_SETOPTIONS, target, 0, PTRACE_O_EXITKILL);
     for (int turn = 0; turn < atoi(argv[3]); turn++) {
@@ -174,12 +202,12 @@ int main(int argc, char **argv)
             if (!WIFSTOPPED(status))
                 return 0;
             ptrace(PTRACE_GETREGS, target, 0, &registers);
-            struct piece *p = pieces;
+            struct known *p = pieces;
             while (p < pieces + n_pieces && !(p->planted && p->start + bias == registers.rip - 1))
                 p++;
             if (WSTOPSIG(status) != SIGTRAP || p == pieces + n_pieces)
                 continue;
-            for (struct piece *q = pieces; q < pieces + n_pieces; q++) /* several may begin there */
+            for (struct known *q = pieces; q < pieces + n_pieces; q++) /* several may begin there */
                 if (q->planted && q->start == p->start) {
                     poke(q->start + bias, q->original);
                     look(q, bias);

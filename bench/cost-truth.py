@@ -5,13 +5,15 @@
 The programs of the frequency benchmarks and others are recorded for 12 s with 30 bursts a second. `calc` says where their time is: of
 each, the loops whose blocks follow each other and run equally often, and straight blocks, those with most samples. bench/_cost_truth.c
 runs each alone, with the program's registers and memory at LOOKS moments: that is the truth, and it is warm. A piece whose looks differ by
-more than AGREE percent, or that comes to more than PAGES pages, is not judged. The value is the mean error of `model`:
-  model     `calc`'s static cycles: our scheduler's of the same code, in a loop
+more than AGREE percent, or that comes to more than PAGES pages, is not judged. The value is the mean error of `calc`:
+  calc      `calc`'s static cycles: by experiment, and where that can't be, the model's
+  experiment  those by experiment alone: the code in a loop in a process of its own, with registers and memory that are made up
+  model     our scheduler's, of the same code in a loop: `calc --no-experiments`
   llvm-mca  what that says of the same code, by itself
   measured  cycles of one turn of a loop of SAMPLES or more as `calc` has them, from samples and executions: in the program, with its
             misses, mispredictions and few turns. So the bare loop isn't the truth of these, and the difference no error alone
   quiet     the same, of loops in which `calc` sees less than 10 % dynamic stall, of functions with five timed bursts or more
-Nothing of ours runs a loop of a program by itself, as the bare loop does.
+The figures of `coverage` are of all pieces that were judged, and of those that an experiment could run.
 --quick: three programs, 4 s. PROGRAMS=a,b: these alone; results of others are kept for two hours. --again: no new recordings. -v: every piece."""
 import json
 import os
@@ -34,7 +36,7 @@ QUICK = "--quick" in sys.argv
 PROGRAMS = libaccuracy.SOURCES + list(libaccuracy.OWN) + ["duktape", "cmark", "jimtcl", "gawk"]
 SECONDS, RATE, LOOKS, AGREE, PAGES, KEPT_SECONDS = 4 if QUICK else 12, 30, 3, 2, 12, 7200
 LOOPS_MOST, BLOCKS_MOST, PROCEDURES_MOST, LEAST_OPERATIONS, TIMED_LEAST, SAMPLES = 16, 16, 20, 4, 5, 30
-KINDS = ["model", "llvm-mca", "measured", "quiet"]
+KINDS = ["calc", "experiment", "model", "llvm-mca", "measured", "quiet"]
 
 
 def command_of(name):
@@ -139,6 +141,10 @@ def measure(name):
             p.setdefault("text", []).append(words)
         elif what == "model":
             p["model"] = float(words.split()[0])
+        elif what == "experiment":
+            p["experiment"] = float(words.split()[0])
+        elif what == "unable":
+            p["unable"] = words
         elif what == "piece":
             p.setdefault("looks", []).append([float(f) for f in words.split()[1:]])
         elif what == "refused":
@@ -148,6 +154,7 @@ def measure(name):
         if looks:
             p["truth"] = statistics.median(looks)
             p["differ"] = 100 * (max(looks) - min(looks)) / p["truth"] if len(looks) > 1 else None
+        p["calc"] = p.get("experiment") or p.get("model")
         p["llvm-mca"] = mca(cpu, p["text"]) if "text" in p and shutil.which("llvm-mca") else None
     return chosen
 
@@ -160,7 +167,7 @@ def figures(pieces):
             errors["measured"].append((100 * (p["measured"] / p["truth"] - 1), p))
             if p["stall"] < 0.1 * p["measured"] and p["timed"] >= TIMED_LEAST:
                 errors["quiet"].append(errors["measured"][-1])
-        for k in ("model", "llvm-mca"):
+        for k in ("calc", "experiment", "model", "llvm-mca"):
             if p.get(k):
                 errors[k].append((100 * (p[k] / p["truth"] - 1), p))
     return errors
@@ -200,10 +207,10 @@ for p in pieces:
     if "truth" not in p:
         refused[p.get("refused", "not reached")] = refused.get(p.get("refused", "not reached"), 0) + 1
 if "-v" in sys.argv:
-    for p in sorted(timed, key=lambda p: -abs((p.get("model") or p["truth"]) / p["truth"] - 1)):
-        shown = [p["truth"], p["differ"], p.get("model") or 0, p["llvm-mca"] or 0, p["measured"] or 0, p["m"], p["looks"][0][3]]
+    for p in sorted(timed, key=lambda p: -abs((p.get("calc") or p["truth"]) / p["truth"] - 1)):
+        shown = [p["truth"], p["differ"], p.get("experiment") or 0, p.get("model") or 0, p["llvm-mca"] or 0, p["measured"] or 0, p["m"], p["looks"][0][3]]
         print(f"{p['program']:8} {p['function'][:22]:22} {p['start']:7x} {p['kind']:5} {p['n']:3} insns" +
-              "".join(f"{x:9.2f}" for x in shown), file=sys.stderr)
+              "".join(f"{x:9.2f}" for x in shown) + "  " + p.get("unable", ""), file=sys.stderr)
 
 
 def worst(kind):
@@ -217,12 +224,15 @@ def mean(values):
 
 
 loops = [p for p in judged if p["kind"] == "loop"]
-print(json.dumps({"name": "cost-truth", "value": told(errors["model"]).get("mean"), "unit": "%", "target": 3,
+print(json.dumps({"name": "cost-truth", "value": told(errors["calc"]).get("mean"), "unit": "%", "target": 3,
                   "noise": mean([p["differ"] for p in judged]), "detail": {
                       "mean error": {k: told(v) for k, v in errors.items()},
                       "loops, blocks": {k: [told([e for e in errors[k] if e[1]["kind"] == kind]) for kind in ("loop", "block")]
-                                        for k in ("model", "llvm-mca")}, "judged": len(judged), "loops": len(loops),
+                                        for k in ("calc", "experiment", "model", "llvm-mca")},
+                      "coverage, %": mean([100 * ("experiment" in p) for p in judged]),
+                      "unable": {why: sum(p.get("unable") == why for p in judged) for why in {p["unable"] for p in judged if "unable" in p}},
+                      "judged": len(judged), "loops": len(loops),
                       "chosen": len(pieces), "not timed": refused,
                       "looks differ, or many pages": len(timed) - len(judged),
                       "looks within 1 %, % of those timed": mean([100 * (p["differ"] <= 1) for p in timed]),
-                      "worst": {k: worst(k) for k in KINDS[:3]}}}))
+                      "worst": {k: worst(k) for k in KINDS[:5]}}}))

@@ -18,6 +18,7 @@
  *   memory_chains           chains of a loop that go through memory
  *   model                   every constant that manuals or measurement chose
  *   path_bounds             what bounds the steps of a path besides the model
+ *   path_experiments        paths that were run by themselves
  *   rules                   the table of rules, one a cause
  *   rules_core              rules of the front end and the core
  *   rules_internal          what the files of rules share

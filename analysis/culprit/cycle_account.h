@@ -48,6 +48,7 @@ struct cs_cycle_account_block {
     unsigned operations;         /* instructions, a fused pair counted as one */
     double attributed;           /* samples */
     bool on_path;                /* scheduled on a path that bursts saw close on itself */
+    bool measured;               /* its static cycles are those of an experiment */
 };
 
 /* Figure 4. All in samples (fractions of them). */
@@ -86,7 +87,8 @@ struct cs_cycle_account {
     bool frequencies;        /* from bursts; else all blocks are taken to run equally often */
     double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;
-    bool generic_core; /* no model of a real core spoke for any path */
+    unsigned n_experiments[CS_N_EXPERIMENT_WHY]; /* hot loops that were to be run, by why they weren't */
+    bool generic_core;                           /* no model of a real core spoke for any path */
     struct cs_cycle_account_summary summary;
 };
 

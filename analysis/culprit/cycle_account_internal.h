@@ -34,6 +34,10 @@ void account_bound_divisions(const struct cs_schedule_path *path, struct cs_sche
                              const struct cs_machine *m);
 void account_blame_divider(const struct cs_schedule_path *path, struct cs_schedule_step *steps,
                            const struct cs_machine *m);
+/* Cycles of a turn of a closed path by experiment; 0: there are none, or the model's (`modelled`) are to be believed. */
+double account_experiment(const struct accounting *x, const struct cs_schedule_path *path, double modelled);
+/* The steps make up so many cycles from then on. */
+void account_scale_path(struct cs_schedule_step *steps, size_t n, double cycles);
 int account_paths(struct accounting *x, struct cs_error *err);
 int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
 void account_stalls(struct accounting *x);

@@ -18,7 +18,8 @@ struct route {
     uint32_t *blocks;
     uint32_t n, n_lead; /* the lead only warms up */
     size_t n_insns;
-    bool closed;
+    bool closed, measured;
+    double samples;   /* of the blocks that it speaks for */
     uint32_t life_of; /* 1 + the path of the loop whose life this is, 0 = it is none */
 };
 
@@ -171,6 +172,7 @@ static bool plan_one(const struct accounting *x, struct plan *p, uint32_t block)
         samples += p->done[r->blocks[k]] ? 0 : x->a->blocks[r->blocks[k]].attributed;
         p->done[r->blocks[k]] = true;
     }
+    r->samples = samples;
     p->paths[p->n] = (struct cs_schedule_path){p->ops[p->n], fill(x, r, p->ops[p->n]), r->closed,
                                                samples < fmax(CS_MODEL_PATH_SAMPLES, x->e->path_samples)};
     p->n++;
@@ -204,20 +206,20 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
         }
         if (mine && at <= p->paths[path].n && b->n_insns > 0) {
             have[block] = true;
+            x->a->blocks[block].measured = r->measured;
             x->a->blocks[block].on_path = r->closed && x->a->frequencies;
         }
     }
 }
 
-/* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. */
-static double of_life(const struct plan *p, uint32_t life)
+/* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. `turn` and `all`: of the loop, and of
+ * the lives' path. */
+static double of_life(const struct plan *p, uint32_t life, double turn, double all)
 {
     const struct route *r = &p->routes[life], *loop = &p->routes[r->life_of - 1];
-    const double turn = account_path_cycles(p->steps[r->life_of - 1], p->paths[r->life_of - 1].n);
     uint32_t turns = 0;
     for (uint32_t k = 0; k < r->n; k++)
         turns += r->blocks[k] == loop->blocks[0];
-    const double all = account_path_cycles(p->steps[life], p->paths[life].n);
     return turn > 0 && turns ? fmin(1, all / (turns * turn)) : 1;
 }
 
@@ -272,6 +274,28 @@ static int plan_init(struct plan *p, const struct accounting *x, struct cs_error
     return ok ? 0 : cs_fail(err, ENOMEM, "no memory for the paths of %s", a->procedure->name);
 }
 
+/* What the model says of a path, bounded by what it leaves out, and by how long the path takes alone. */
+static void bound(const struct accounting *x, struct plan *p, uint32_t i)
+{
+    const bool lives = i + 1 < p->n && p->routes[i + 1].life_of == i + 1;
+    const double turn = account_path_cycles(p->steps[i], p->paths[i].n),
+                 all = lives ? account_path_cycles(p->steps[i + 1], p->paths[i + 1].n) : 0,
+                 less = lives ? of_life(p, i + 1, turn, all) : 1;
+    if (p->paths[i].closed)
+        account_bound_waits(&p->paths[i], p->steps[i], less);
+    account_bound_divisions(&p->paths[i], p->steps[i], &x->e->machine);
+    account_blame_divider(&p->paths[i], p->steps[i], &x->e->machine);
+    if (!p->paths[i].closed || p->paths[i].rough || !x->e->experiments ||
+        p->routes[i].samples < fmax(CS_MODEL_EXPERIMENT_SHARE * (double)x->a->samples,
+                                    CS_MODEL_EXPERIMENT_PATHS * x->e->path_samples))
+        return;
+    const double measured = account_experiment(x, &p->paths[i], turn),
+                 life = measured > 0 && lives ? account_experiment(x, &p->paths[i + 1], all) : 0;
+    p->routes[i].measured = measured > 0;
+    account_scale_path(p->steps[i], p->paths[i].n,
+                       measured * (life > 0 ? of_life(p, i + 1, measured, life) : less));
+}
+
 int account_paths(struct accounting *x, struct cs_error *err)
 {
     struct cs_cycle_account *a = x->a;
@@ -287,11 +311,7 @@ int account_paths(struct accounting *x, struct cs_error *err)
         a->operation_cycles = fmax(a->operation_cycles, account_operation_cycles(p.steps[i], p.paths[i].n));
         if (p.routes[i].life_of)
             continue;
-        const bool lives = i + 1 < p.n && p.routes[i + 1].life_of == i + 1;
-        if (p.paths[i].closed)
-            account_bound_waits(&p.paths[i], p.steps[i], lives ? of_life(&p, i + 1) : 1);
-        account_bound_divisions(&p.paths[i], p.steps[i], &x->e->machine);
-        account_blame_divider(&p.paths[i], p.steps[i], &x->e->machine);
+        bound(x, &p, i);
     }
     if (!(a->operation_cycles > 0))
         a->operation_cycles = 1 / CS_SCHEDULE_DISPATCH_MAX;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analysis/culprit/culprit.h"
+#include "analysis/experiment/experiment.h"
 #include "analysis/frequency/evidence.h"
 #include "store/store.h"
 
@@ -35,6 +36,7 @@ struct cs_culprit_evidence {
     double burst_rate_hz;          /* that was asked for when the newest epoch was recorded; 0: none */
     double path_samples;           /* set by who asks about many procedures: paths with fewer are scheduled
                                       roughly (CS_MODEL_PATH_SHARE) */
+    struct cs_experiments *experiments; /* set by who asks: hot paths are run; NULL: none is */
 };
 
 /* `flow` must outlive it. `event` NULL: the best time event that was sampled (cs_culprit_time_event). An

@@ -506,6 +506,15 @@
 #ifndef CS_MODEL_PATH_SHARE
 #define CS_MODEL_PATH_SHARE 0.0002
 #endif
+/* Loops are run by themselves that have so much of the function's samples; unit: share; source: trial; shows: cost-truth */
+#ifndef CS_MODEL_EXPERIMENT_SHARE
+#define CS_MODEL_EXPERIMENT_SHARE 0.02
+#endif
+/* And for a summary of a whole program, so many times what a path needs to be scheduled by the model; unit: factor; source:
+ * trial (half a per cent of the samples); shows: reports-large */
+#ifndef CS_MODEL_EXPERIMENT_PATHS
+#define CS_MODEL_EXPERIMENT_PATHS 25
+#endif
 /* A path closes when one in so many visits of its last block leads back to its first; unit: factor;
  * source: trial; shows: culprits */
 #ifndef CS_MODEL_LOOP_SHARE

@@ -38,6 +38,7 @@
 #define OPTION_RAW {"raw", 0, NULL, "also show the two counters of each ratio"}
 
 /* By which model. */
+#define OPTION_NO_EXPERIMENTS {"no-experiments", 0, NULL, "do not run hot loops by themselves for their static cycles: the model has them"}
 #define OPTION_CPU {"cpu", 0, "MODEL", "scheduling model by llvm-mca's name, or \"generic\" (default: the recorded machine's)"}
 
 /* What is recorded, and how often. */

@@ -144,8 +144,8 @@ static int run(const struct parsed *args)
 }
 
 static const struct option_entry options[] = {
-    OPTION_EVENT,  OPTION_IMAGE, OPTION_EPOCH, OPTIONS_TIMES,
-    OPTION_SOURCE, OPTION_CPU,   OPTION_STORE, {NULL, 0, NULL, NULL},
+    OPTION_EVENT, OPTION_IMAGE,          OPTION_EPOCH, OPTIONS_TIMES,         OPTION_SOURCE,
+    OPTION_CPU,   OPTION_NO_EXPERIMENTS, OPTION_STORE, {NULL, 0, NULL, NULL},
 };
 
 const struct command command_explain = {

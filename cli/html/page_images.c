@@ -43,6 +43,11 @@ struct page_image *page_images_open(struct page_images *images, const struct par
     } else if (one != images->at && images->at[0].scheduler) {
         cs_scheduler_join(one->scheduler, images->at[0].scheduler);
     }
+    if (one->evidence && !images->experiments)
+        images->experiments =
+            calc_experiments(args, isa, &one->evidence->machine, one->evidence->machine_recorded);
+    if (one->evidence)
+        one->evidence->experiments = images->experiments;
     return one;
 }
 
@@ -85,4 +90,6 @@ void page_images_close(struct page_images *images)
 {
     while (images->n)
         close_one(&images->at[--images->n]);
+    cs_experiments_close(images->experiments);
+    images->experiments = NULL;
 }

@@ -21,6 +21,7 @@ struct page_image {
 struct page_images {
     struct page_image at[PAGE_IMAGES_MAX];
     unsigned n;
+    struct cs_experiments *experiments;
 };
 
 /* `flow` NULL: no culprits. The answer is good until the next call. */

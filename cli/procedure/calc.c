@@ -34,8 +34,9 @@ static void print_legend(struct output *out, const struct calc_subject *s)
                 m->core_hz / 1e9,
                 s->evidence->machine_recorded ? "" : " (measured here, not when it was recorded)",
                 thousands(s->evidence->cycles_a_sample).text);
-    output_line(out, "M: cycles of an instruction without dynamic stalls, by the model %s.",
-                cs_scheduler_name(s->scheduler));
+    char told[200];
+    output_line(out, "M: cycles of an instruction without dynamic stalls, by the model %s%s.",
+                cs_scheduler_name(s->scheduler), experiments_told(a, told, sizeof told));
     output_line(out, "%s",
                 "Above an instruction: its stall in cycles (cy), and the range of each possible cause. A "
                 "cause with ? is unconfirmed.");
@@ -144,6 +145,7 @@ static int run(const struct parsed *args)
         output_set(out, "core_hz", json_real(s.evidence->machine.core_hz));
         output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
         output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
+        output_set(out, "experiments", experiments_json(s.account));
         output_set(out, "width",
                    json_real(s.account->operation_cycles > 0 ? 1 / s.account->operation_cycles : 0));
         output_set(out, "executions_a_visit", json_real(s.account->scale));
@@ -169,6 +171,7 @@ static const struct option_entry options[] = {
     {"lines", 'l', NULL, "source lines between the instructions"},
     OPTION_ALL,
     OPTION_CPU,
+    OPTION_NO_EXPERIMENTS,
     {"counted", 0, "ADDRESS=N",
      "the instruction at ADDRESS ran N times; cycles are then absolute, not fitted"},
     OPTION_STORE,

@@ -5,6 +5,7 @@
  *   calc             the subcommand calc
  *   kernel_time      what a function causes in the kernel
  *   subject          one function with its analysis, and the answer: of calc and explain
+ *   experiments      which loops may be run by themselves, and what is said of them
  *   calc_listing     its blocks and instructions
  *   calc_summary     its table of causes, and where time went in words
  *   summary_compare  such tables of two recordings beside each other
@@ -33,6 +34,14 @@
 /* The model that --cpu names, else the machine's own; its answers are cached per image. */
 int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_machine *machine,
                    const char *image_id, struct cs_scheduler **out, struct cs_error *err);
+
+/* For hot loops of what was recorded; NULL: none are run. That is so elsewhere than on the processor that was profiled, with
+ * --no-experiments, --cpu, and where the machine has cores of two kinds. `machine`: of the recording, if `recorded`. */
+struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa isa,
+                                        const struct cs_machine *machine, bool recorded);
+/* How many loops were, in a sentence that goes on after the model's; "" where none was. And as JSON, with why others weren't. */
+const char *experiments_told(const struct cs_cycle_account *account, char *text, size_t size);
+json_t *experiments_json(const struct cs_cycle_account *account);
 
 /* Adds `from` to `into`. */
 void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from);

@@ -144,7 +144,9 @@ void listing_print(struct output *out, const struct cs_cycle_account *a, struct 
                         "%s%s (%.1f %% of samples)",
                         acc->best, n, plural(n), acc->best / n, actual,
                         figure(most_visits > 0 ? acc->visits / most_visits : 0, 3).text,
-                        acc->on_path ? ", in a loop" : "",
+                        acc->measured  ? ", in a loop whose turn was measured"
+                        : acc->on_path ? ", in a loop"
+                                       : "",
                         100 * acc->attributed / fmax(1, (double)a->samples));
         } else
             output_line(out, "not seen by bursts: execution count unknown (%.1f %% of samples)",
@@ -201,13 +203,13 @@ json_t *blocks_json(const struct cs_cycle_account *a)
         double n = a->cfg->blocks[b].n_insns;
         char offset[24];
         snprintf(offset, sizeof offset, "0x%" PRIx64, a->cfg->blocks[b].start);
-        json_array_append_new(list,
-                              json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o}", "offset", offset,
-                                        "instructions", (json_int_t)n, "operations",
-                                        (json_int_t)block->operations, "samples", block->attributed,
-                                        "percent", 100 * block->attributed / fmax(1, (double)a->samples),
-                                        "best_cpi", real_or_null(block->best / n), "actual_cpi",
-                                        real_or_null(possible_cycles(a, block) / n)));
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:b}", "offset", offset, "instructions",
+                      (json_int_t)n, "operations", (json_int_t)block->operations, "samples",
+                      block->attributed, "percent", 100 * block->attributed / fmax(1, (double)a->samples),
+                      "best_cpi", real_or_null(block->best / n), "actual_cpi",
+                      real_or_null(possible_cycles(a, block) / n), "measured", block->measured));
     }
     return list;
 }

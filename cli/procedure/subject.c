@@ -106,6 +106,8 @@ int calc_subject_open(struct calc_subject *s, const struct parsed *args, struct 
     rc = calc_scheduler(args, cs_image_isa(s->code), &s->evidence->machine, image->id, &s->scheduler, err);
     if (rc)
         return rc;
+    s->evidence->experiments = s->experiments =
+        calc_experiments(args, cs_image_isa(s->code), &s->evidence->machine, s->evidence->machine_recorded);
     const struct cs_image_procedure *procedure = cs_image_procedure_at(s->code, s->row->start);
     if (!procedure)
         return cs_fail(err, 2, "the image has no code at 0x%" PRIx64, s->row->start);
@@ -128,6 +130,7 @@ void calc_subject_close(struct calc_subject *s)
 {
     cs_cycle_account_close(s->account);
     cs_scheduler_close(s->scheduler);
+    cs_experiments_close(s->experiments);
     cs_culprit_evidence_close(s->evidence);
     if (s->flow)
         cs_edge_flow_close(s->flow);

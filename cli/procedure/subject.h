@@ -19,6 +19,7 @@ struct calc_subject {
     struct cs_image_code *code;
     struct cs_culprit_evidence *evidence;
     struct cs_scheduler *scheduler;
+    struct cs_experiments *experiments;
     struct cs_cycle_account *account;
     bool opened; /* the profile and its rows are there, whatever failed after it */
 };

@@ -37,6 +37,7 @@ struct sum_work {
     uint64_t n_explained;
     size_t begun_bytes;
     struct cs_scheduler *scheduler; /* the last that was opened: it and the next share calls of the model */
+    struct cs_experiments *experiments; /* of all images, from the first on that is code of this machine */
 };
 
 struct open_image {
@@ -65,7 +66,7 @@ static void close_image(struct sum_work *w, struct open_image *o)
     *o = (struct open_image){0};
 }
 
-static int open_image(const struct sum_work *w, struct open_image *o, struct cs_error *err)
+static int open_image(struct sum_work *w, struct open_image *o, struct cs_error *err)
 {
     const struct cs_store_image *image = &o->image->image;
     int rc = cs_image_open(image, w->profile->store, &o->code, err);
@@ -79,6 +80,10 @@ static int open_image(const struct sum_work *w, struct open_image *o, struct cs_
     if (rc == 0) {
         o->evidence->path_samples = CS_MODEL_PATH_SHARE * w->tally->samples;
         o->evidence->values = w->values;
+        if (!w->experiments)
+            w->experiments = calc_experiments(w->args, cs_image_isa(o->code), &o->evidence->machine,
+                                              o->evidence->machine_recorded);
+        o->evidence->experiments = w->experiments;
     }
     return rc ? rc
               : calc_scheduler(w->args, cs_image_isa(o->code), &o->evidence->machine, image->id,
@@ -347,6 +352,7 @@ static int take_all(const struct parsed *args, struct profile *p, struct profile
     if (rc == 0 && t->flat)
         rc = measure_flat(&w, err);
     cs_edge_flow_close(flow);
+    cs_experiments_close(w.experiments);
     free(w.pooled);
     free(first);
     free(left);
@@ -433,6 +439,7 @@ static const struct option_entry options[] = {
     {"beside", 0, "EPOCH", "a second recording (a name, -2, ...): show the difference in time by cause"},
     OPTION_ALL,
     OPTION_CPU,
+    OPTION_NO_EXPERIMENTS,
     OPTION_STORE,
     {NULL, 0, NULL, NULL},
 };

@@ -78,6 +78,8 @@ struct cs_isa_insn {
     uint8_t length, flow;
     bool padding;  /* stands where nothing runs, or does nothing */
     bool indirect; /* a jump or call through a register or memory */
+    bool
+        calculates; /* on registers and memory alone, or transfers control: x86-64 only, from cs_isa_decode */
     bool locked, repeated,
         moves; /* lock prefix (or xchg with memory); rep prefix; a plain register-register move */
     uint8_t n_memory;

@@ -194,6 +194,25 @@ static void add_operand(struct cs_isa_insn *insn, const ZydisDecodedOperand *o, 
     }
 }
 
+/* No system call, interrupt, port, timer, random number, or state of the processor: a list of what is neither. */
+static bool calculates(const ZydisDecodedInstruction *z)
+{
+    static const uint8_t yes[ZYDIS_CATEGORY_MAX_VALUE + 1] = {
+#define YES(name) [ZYDIS_CATEGORY_##name] = 1
+        YES(ADOX_ADCX), YES(AES),        YES(AVX),       YES(AVX2),      YES(AVX2GATHER),    YES(AVX512),
+        YES(BINARY),    YES(BITBYTE),    YES(BLEND),     YES(BMI1),      YES(BMI2),          YES(BROADCAST),
+        YES(CMOV),      YES(COMPRESS),   YES(COND_BR),   YES(CONFLICT),  YES(CONVERT),       YES(DATAXFER),
+        YES(EXPAND),    YES(FCMOV),      YES(FLAGOP),    YES(FMA4),      YES(FP16),          YES(GATHER),
+        YES(GFNI),      YES(IFMA),       YES(KMASK),     YES(LOGICAL),   YES(LOGICAL_FP),    YES(LZCNT),
+        YES(MMX),       YES(NOP),        YES(PCLMULQDQ), YES(POP),       YES(PREFETCH),      YES(PUSH),
+        YES(ROTATE),    YES(SCATTER),    YES(SEMAPHORE), YES(SETCC),     YES(SHA),           YES(SHIFT),
+        YES(SSE),       YES(STRINGOP),   YES(STTNI),     YES(UNCOND_BR), YES(VAES),          YES(VBMI2),
+        YES(VFMA),      YES(VPCLMULQDQ), YES(WIDENOP),   YES(X87_ALU),   YES(AVX512_BITALG), YES(AVX512_VBMI),
+#undef YES
+    };
+    return yes[z->meta.category] || z->mnemonic == ZYDIS_MNEMONIC_LEA || z->mnemonic == ZYDIS_MNEMONIC_LEAVE;
+}
+
 unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct cs_isa_insn *insn)
 {
     ZydisDecoder d = decoder();
@@ -211,6 +230,7 @@ unsigned decode_x86_64(const uint8_t *bytes, size_t n, uint64_t offset, struct c
         if (z.cpu_flags->modified | z.cpu_flags->set_0 | z.cpu_flags->set_1 | z.cpu_flags->undefined)
             insn->writes |= CS_ISA_REG_FLAGS;
     }
+    insn->calculates = calculates(&z);
     insn->repeated =
         (z.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
     insn->locked =
