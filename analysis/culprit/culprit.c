@@ -90,6 +90,7 @@ static void append(struct cs_culprit_classification *v, const struct cs_culprit_
                 less = *s;
             }
             both->contended |= less.contended;
+            both->in_doubt += less.in_doubt;
             both->high += less.high;
             both->expected += less.expected;
             return;

@@ -16,6 +16,7 @@
  *   image_evidence          what a store tells of one image
  *   lives                   how often a loop begins again
  *   memory_chains           chains of a loop that go through memory
+ *   mispredictions          the time of a misprediction to its branch
  *   model                   every constant that manuals or measurement chose
  *   path_bounds             what bounds the steps of a path besides the model
  *   path_experiments        paths that were run by themselves
@@ -163,7 +164,8 @@ struct cs_culprit_stall {
     double forwarded_before;
     double
         carried; /* cycles a turn beyond M that a chain through memory takes in its loop; 0: none ends here */
-    double in_flight;              /* misses that the core has room for at a time hereabouts; 0 = unknown */
+    double in_flight; /* misses that the core has room for at a time hereabouts; 0 = unknown */
+    double turn_m; /* M of a turn of the loop without calls that it is in, from it to itself; 0: none such */
     struct cs_culprit_fetch fetch; /* of `next`, when it begins a line that `op` doesn't end in */
     bool begins_line, begins_page;
     bool begun_line,
@@ -197,7 +199,10 @@ struct cs_culprit_suspect {
     bool conflicts; /* its lines fall into few sets of the cache */
     bool carried;   /* a chain through memory, from turn to turn of a loop */
     bool contended; /* a chain through memory in a line that another thread takes: its wait looks the same */
-    bool terse;     /* what it costs is asked, no reason is written */
+    double
+        in_doubt; /* of sharing: cycles beyond the least that a line taken so soon was measured to cost here */
+    bool shown_near; /* a misprediction, at most two instructions behind its branch: there its time shows */
+    bool terse;      /* what it costs is asked, no reason is written */
     char reason[112];
 };
 

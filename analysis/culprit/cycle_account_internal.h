@@ -44,6 +44,8 @@ void account_stalls(struct accounting *x);
 void account_memory_facts(const struct accounting *x);
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s);
 void account_memory_chains(const struct accounting *x, struct cs_culprit_stall *const *stalls);
+/* Of the `n` classifications; there is room for one an instruction that has cycles. */
+void account_move_mispredictions(struct cs_cycle_account *a, size_t n);
 void account_event_rates(const struct accounting *x, struct cs_culprit_stall *const *stalls);
 /* Are its cycles known: did it run, and has it an M? */
 bool account_has(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn);

@@ -106,7 +106,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
 
 /* Of k draws a burst that all fall into n of 64 sets, the variance over sets is 1 + (k - 1) (64 / n - 1) / 63 times that of
  * even draws. It is more where all bursts have the same sets: then the draws' own collisions tell how many. */
-double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double *lines)
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, bool steps, double *lines)
 {
     double of_set[SETS] = {0}, draws = 0, drawn = 0, squares = 0;
     *lines = 0;
@@ -127,11 +127,12 @@ double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double
         squares += of_set[k] * of_set[k];
     const double each = draws / bursts,
                  uneven = (squares - *lines * *lines / SETS) / (*lines / SETS) / (SETS - 1);
-    if (uneven < CS_MODEL_SETS_UNEVEN)
+    if (uneven < (steps ? CS_MODEL_SETS_UNEVEN_STEPS : CS_MODEL_SETS_UNEVEN))
         return 0;
+    const double few = steps ? CS_MODEL_SETS_FEW_STEPS : CS_MODEL_SETS_FEW;
     const double sets = uneven > 2 * each ? *lines * (*lines - 1) / (squares - *lines)
                                           : SETS / (1 + (SETS - 1) * (uneven - 1) / (each - 1));
-    return sets > CS_MODEL_SETS_FEW ? 0 : fmax(1, sets);
+    return sets > few ? 0 : fmax(1, sets);
 }
 
 struct drawn_page {

@@ -9,8 +9,9 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
                                struct cs_culprit_memory *f);
 
 /* Lines of one set of the first level evict each other, wherever there is room. Sets that an instruction's lines fall into,
- * of 64; 0: all alike, or too few draws to tell. `lines`: of all bursts. */
-double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, double *lines);
+ * of 64; 0: all alike, or too few draws to tell. `steps`: equal strides go from page to page, so that less unevenness will do.
+ * `lines`: of all bursts. */
+double culprit_measure_sets(struct cs_table *footprints, uint64_t offset, bool steps, double *lines);
 
 #define CULPRIT_PAGES_TOGETHER 32
 

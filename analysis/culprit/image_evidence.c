@@ -401,7 +401,8 @@ double cs_culprit_evidence_events_between(const struct cs_culprit_evidence *e, e
 static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, const uint64_t *row,
                       struct cs_culprit_memory *f)
 {
-    double lines, sets = culprit_measure_sets(e->footprints, offset, &lines);
+    const bool steps = f->steady >= CS_MODEL_STEPS && f->new_pages >= CS_MODEL_STEPS;
+    double lines, sets = culprit_measure_sets(e->footprints, offset, steps, &lines);
     const double ways = (double)e->machine.l1d.bytes / 4096, strides = (double)row[CS_MEMORY_STRIDES];
     if (sets <= 0 || ways <= 0 || lines < 2 * ways * sets || f->footprint_pages > e->machine.stlb_entries ||
         strides <= 0 ||

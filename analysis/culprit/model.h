@@ -29,6 +29,20 @@
 #ifndef CS_MODEL_SETS_FEW
 #define CS_MODEL_SETS_FEW 8
 #endif
+/* The same two where equal strides go from page to page. A column of a matrix is of one set, and a burst comes to several columns.
+ * A stride that isn't a multiple of a page would use all sets alike; unit: factor of the variance, sets; source: the
+ * chi-squared distribution; shows: culprit-fresh */
+#ifndef CS_MODEL_SETS_UNEVEN_STEPS
+#define CS_MODEL_SETS_UNEVEN_STEPS 2
+#endif
+#ifndef CS_MODEL_SETS_FEW_STEPS
+#define CS_MODEL_SETS_FEW_STEPS 24
+#endif
+/* Strides equal to the one before, and new pages an execution, from which on accesses go so; unit: share; source: the turns of a
+ * loop over 16 and more rows; shows: culprit-fresh */
+#ifndef CS_MODEL_STEPS
+#define CS_MODEL_STEPS 0.9
+#endif
 /* Distinct lines of a burst by executions up to which lines come back, which those of one set must to take each other's place;
  * unit: share; source: trial (0.06 to 0.80 in four conflicts, 1.00 in pages that are touched once); shows: culprits */
 #ifndef CS_MODEL_SETS_COME_BACK
@@ -270,6 +284,11 @@
 /* The same, at least; unit: guesses a burst; source: two-bit counters; shows: culprits */
 #ifndef CS_MODEL_PREDICTOR_COLD_MIN
 #define CS_MODEL_PREDICTOR_COLD_MIN 2
+#endif
+/* Times more wrong guesses that an earlier branch needs to be blamed for what shows right behind another one; unit: factor; source:
+ * shares of bursts differ by less; shows: profile-error */
+#ifndef CS_MODEL_BRANCH_NEARER
+#define CS_MODEL_BRANCH_NEARER 2
 #endif
 /* A way that a branch takes less often gets its wrong guesses whole; unit: share; source: trial; shows:
  * culprits */

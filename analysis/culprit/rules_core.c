@@ -144,6 +144,7 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
     out->expected = unlearnable((missed + most) / 2) *
                     (near ? (out->responsible ? CS_MODEL_MISPREDICT_AFTER : CS_MODEL_MISPREDICT_AT)
                           : CS_MODEL_MISPREDICT_FAR);
+    out->shown_near = near;
     if (!near) {
         double shadow = s->branch_shadow;
         out->high = shadow < out->high ? shadow : out->high;

@@ -321,10 +321,26 @@ bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *
     return true;
 }
 
+/* What a load of its own young stores loses, from the least to the most that was measured. The stores wait in the store buffer
+ * for the line, and when it is full the thread waits, too: counters in a loop of few cycles lose two thirds of their time, with
+ * much between them nothing (docs/lab/culprits.md). */
+static double stores_queue(const struct cs_culprit_stall *s, const struct cs_machine *m,
+                           const struct cs_culprit_sharing *l, struct cs_culprit_suspect *out)
+{
+    const double between = s->turn_m > 0 ? s->turn_m + s->carried : 2 * l->between * CS_MODEL_SHARED_CPI;
+    const double waits = l->taken * s->memory.forwarded;
+    double least, most;
+    if (rule_is(s->op, CS_ISA_OP_LOCK) || !cs_machine_shared(m, between, &least, &most))
+        return 0;
+    out->high += waits * most * CS_MODEL_MISS_HIGH;
+    out->in_doubt = waits * (most - least) / 2;
+    return waits * (least + most) / 2;
+}
+
 /* A line that is away comes back from the other core, about as late as from memory. Two threads that both wait for it get
- * it in turns, so that each loses about its own time between two accesses. Only who needs the bytes now waits: a locked
- * operation, a load that doesn't take them from a young store of its own. Plain stores wait in the store buffer, where they
- * cost 4 to 12 % in the plants (docs/lab/culprits.md), and aren't named: rule_memory_chain says so. */
+ * it in turns, so that each loses about its own time between two accesses. A locked operation needs the bytes now, and so does a
+ * load that doesn't take them from a young store of its own. Plain stores alone wait in the store buffer, where they cost
+ * nothing, and aren't named. */
 static bool line_taken(const struct cs_culprit_stall *s, const struct cs_machine *m,
                        const struct cs_culprit_sharing *l, struct cs_culprit_suspect *out)
 {
@@ -334,11 +350,11 @@ static bool line_taken(const struct cs_culprit_stall *s, const struct cs_machine
         return false;
     double waits = l->taken * (locked ? 1 : fmax(0, 1 - s->memory.forwarded));
     double turn = CS_MODEL_SHARED_TURN * (l->between * CS_MODEL_SHARED_CPI + (locked ? lock : 0));
-    if (waits * fmin(turn, m->memory_cycles) < CS_MODEL_COST_MIN)
+    out->high = waits * m->memory_cycles * CS_MODEL_MISS_HIGH;
+    out->expected = waits * fmin(turn, m->memory_cycles) + stores_queue(s, m, l, out);
+    if (out->expected < CS_MODEL_COST_MIN)
         return false;
     out->observed = true;
-    out->expected = waits * fmin(turn, m->memory_cycles);
-    out->high = waits * m->memory_cycles * CS_MODEL_MISS_HIGH;
     out->other = l->other_here ? l->other : 0;
     rule_report(out, "bytes %u to %u of a line of which another thread %s bytes %u to %u at 0x%" PRIx64 "%s",
                 l->at, l->at + l->size - 1, l->other_writes ? "writes" : "reads", l->other_at,

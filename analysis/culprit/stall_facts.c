@@ -87,8 +87,10 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
             t.wrong += (f.missed + f.missed_most) / 2;
             if (n <= 2 && chance < 0.5) /* the rarer way of a branch: what was mispredicted went here */
                 f.here = fmin(1, (chance < CS_MODEL_WAY_RARE ? f.missed_raw : f.missed) / fmax(chance, 1e-6));
-            if (!s->branch_before ||
-                fmax(f.missed_most, f.here) > fmax(s->before.missed_most, s->before.here)) {
+            /* One right before hides an earlier one that misses about as often. */
+            const double before = fmax(s->before.missed_most, s->before.here);
+            if (!s->branch_before || fmax(f.missed_most, f.here) >
+                                         before * (s->branch_distance <= 2 ? CS_MODEL_BRANCH_NEARER : 1)) {
                 s->branch_before = &p->op;
                 s->before = f;
                 s->branch_distance = n;
@@ -129,6 +131,23 @@ static bool in_short_loop(const struct accounting *x, uint32_t i)
             return true;
     }
     return false;
+}
+
+/* M of a turn of such a loop, from an instruction to itself; 0: it is in none. */
+static double turn_of(const struct accounting *x, uint32_t i)
+{
+    double m = 0;
+    uint32_t at = i;
+    for (unsigned n = 0; n < WINDOW && at != CS_CFG_EXIT; n++) {
+        const struct cs_cycle_account_insn *insn = &x->a->insns[at];
+        if (insn->op.flags & (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL))
+            return 0;
+        m += insn->fused ? 0 : insn->step.m;
+        at = account_after(x, at);
+        if (at == i)
+            return m;
+    }
+    return 0;
 }
 
 /* How many of a block's executions come into its line from elsewhere: a loop within one line fetches it once. */
@@ -172,6 +191,8 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
     s->code_pages = x->e->code_pages;
     if (insn->op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
         s->memory = x->memory[i];
+    if (s->memory.false_sharing.taken > 0 || s->memory.true_sharing.taken > 0)
+        s->turn_m = turn_of(x, i);
     if (insn->op.flags & guessed)
         s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     s->entry = i == x->a->cfg->blocks[0].first_insn;

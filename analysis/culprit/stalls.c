@@ -257,6 +257,8 @@ void account_stalls(struct accounting *x)
         if (v->stall > 0 || v->gain > 0)
             a->insns[i].classification = v++;
     }
+    if (v)
+        account_move_mispredictions(a, (size_t)(v - a->classifications));
     blocks_actual(x);
 out:
     free(all);

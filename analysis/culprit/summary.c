@@ -62,6 +62,7 @@ void account_summary(struct cs_cycle_account *a)
             s->high[p->cause] += p->high * worth;
             s->share[p->cause] += p->share * worth;
             s->contended += p->contended ? p->share * worth : 0;
+            s->sharing_in_doubt += p->in_doubt > 0 ? fmin(p->in_doubt, p->share) * worth : 0;
         }
         s->memory_low += v->memory_low * worth;
         s->memory_high += v->memory_high * worth;

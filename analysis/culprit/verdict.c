@@ -171,6 +171,12 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.contended |=
         v.named == CS_CAUSE_DEPENDENCY && (a->summary.contended >= 0.5 * v.named_share * a->summary.total ||
                                            (a->scale_fitted && taken >= v.named_share * a->summary.total));
+    /* Nothing timed the code: its executions were fitted to what such a line costs on the average. At its least it must be the
+     * first cause as well. */
+    v.contended |=
+        (v.named == CS_CAUSE_FALSE_SHARING || v.named == CS_CAUSE_TRUE_SHARING) && a->scale_fitted &&
+        !(a->scale_timed > 0) &&
+        v.named_share * a->summary.total - a->summary.sharing_in_doubt <= v.second_share * a->summary.total;
     /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
     v.contended |= v.named == CS_CAUSE_LOCK &&
                    a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;

@@ -285,5 +285,6 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
     m->divide_cycles = lesser(again.divide_cycles, m->divide_cycles);
     m->divide_each_cycles = lesser(again.divide_each_cycles, m->divide_each_cycles);
     m->core_hz = again.core_hz > m->core_hz ? again.core_hz : m->core_hz;
+    cs_machine_measure_shared(m);
     return 0;
 }

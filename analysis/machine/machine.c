@@ -90,6 +90,24 @@ double cs_machine_ladder(const struct cs_machine *m, double bytes)
     return m->ladder_cycles[i] + (step - i) * (m->ladder_cycles[i + 1] - m->ladder_cycles[i]);
 }
 
+bool cs_machine_shared(const struct cs_machine *m, double between, double *least, double *most)
+{
+    enum { LAST = CS_MACHINE_SHARED_STEPS - 1 };
+    assert(between >= 0);
+    if (m->shared_most_cycles[LAST] <= 0)
+        return false;
+    int i = 0;
+    while (i < LAST - 1 && between > CS_MACHINE_SHARED_BETWEEN(i + 1))
+        i++;
+    const double from = CS_MACHINE_SHARED_BETWEEN(i), to = CS_MACHINE_SHARED_BETWEEN(i + 1),
+                 part = fmin(fmax((between - from) / (to - from), 0), 1);
+    *least = m->shared_least_cycles[i] + part * (m->shared_least_cycles[i + 1] - m->shared_least_cycles[i]);
+    *most = m->shared_most_cycles[i] + part * (m->shared_most_cycles[i + 1] - m->shared_most_cycles[i]);
+    if (between > to)
+        *least = 0;
+    return true;
+}
+
 /* ---- JSON: a table of fields, so that writing and reading can't differ ---- */
 enum field_type { NUMBER, U32, U64 };
 struct field {
@@ -170,6 +188,36 @@ static void field_set(struct cs_machine *machine, const struct field *f, const j
     }
 }
 
+/* Lists of cycles. */
+static const struct cycles_list {
+    const char *name;
+    size_t at, n;
+} lists[] = {
+    {"ladder_cycles", offsetof(struct cs_machine, ladder_cycles), CS_MACHINE_LADDER_STEPS},
+    {"shared_least_cycles", offsetof(struct cs_machine, shared_least_cycles), CS_MACHINE_SHARED_STEPS},
+    {"shared_most_cycles", offsetof(struct cs_machine, shared_most_cycles), CS_MACHINE_SHARED_STEPS},
+};
+
+static json_t *list_json(const struct cs_machine *machine, const struct cycles_list *list)
+{
+    json_t *values = json_array();
+    double cycles;
+    for (size_t i = 0; i < list->n; i++) {
+        memcpy(&cycles, (const char *)machine + list->at + i * sizeof cycles, sizeof cycles);
+        json_array_append_new(values, json_real(cycles));
+    }
+    return values;
+}
+
+static void list_set(struct cs_machine *machine, const struct cycles_list *list, const json_t *values)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        double cycles = json_number_value(json_array_get(values, i));
+        cycles = cycles > 0 && cycles < 1e6 ? cycles : 0;
+        memcpy((char *)machine + list->at + i * sizeof cycles, &cycles, sizeof cycles);
+    }
+}
+
 int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned size)
 {
     assert(size > 0);
@@ -179,10 +227,8 @@ int cs_machine_to_json(const struct cs_machine *machine, char *text, unsigned si
     json_object_set_new(o, "vendor", json_integer(machine->vendor));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_object_set_new(o, fields[i].name, field_json(machine, &fields[i]));
-    json_t *ladder = json_array();
-    for (int i = 0; i < CS_MACHINE_LADDER_STEPS; i++)
-        json_array_append_new(ladder, json_real(machine->ladder_cycles[i]));
-    json_object_set_new(o, "ladder_cycles", ladder);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        json_object_set_new(o, lists[i].name, list_json(machine, &lists[i]));
     size_t n = json_dumpb(o, text, size ? size - 1 : 0, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(o);
     if (n == 0 || n >= size)
@@ -201,10 +247,8 @@ int cs_machine_from_json(const char *text, struct cs_machine *out)
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         field_set(out, &fields[i], json_object_get(o, fields[i].name));
-    for (size_t i = 0; i < CS_MACHINE_LADDER_STEPS; i++) {
-        double cycles = json_number_value(json_array_get(json_object_get(o, "ladder_cycles"), i));
-        out->ladder_cycles[i] = cycles > 0 && cycles < 1e6 ? cycles : 0;
-    }
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        list_set(out, &lists[i], json_object_get(o, lists[i].name));
     const char *stated = json_string_value(json_object_get(o, "stated"));
     const char *cpu = json_string_value(json_object_get(o, "cpu"));
     json_int_t vendor = json_integer_value(json_object_get(o, "vendor"));

@@ -12,6 +12,7 @@
  *   latency         what a miss, a lock, a division cost, measured
  *   machine         defaults, scheduling models, the JSON text
  *   measured_cache  one measurement an hour, kept for the user
+ *   shared_line     what a line costs that another CPU writes, measured
  *   stated          a machine of which only family and model are known
  *   time_base       cycles of the core in a nanosecond, measured
  *
@@ -58,6 +59,10 @@ struct cs_machine_cache {
 #define CS_MACHINE_LADDER_STEPS 8
 #define CS_MACHINE_LADDER_BYTES(step) (UINT64_C(512) << 10 << (step))
 
+/* Cycles from one update of a line to the next: 3, 6, 12, 48, about. */
+#define CS_MACHINE_SHARED_STEPS 4
+#define CS_MACHINE_SHARED_BETWEEN(step) ((step) < 3 ? 3.0 * (1 << (step)) : 48.0)
+
 struct cs_machine {
     enum cs_machine_vendor vendor;
     uint32_t features;
@@ -72,6 +77,9 @@ struct cs_machine {
     /* Load to use of a chase through so many bytes, the middle of many turns: what a program feels where
      * others share the outer levels, which the shortest turns don't show. 0 = not measured. */
     double ladder_cycles[CS_MACHINE_LADDER_STEPS];
+    /* What a counter in memory loses each time while another CPU counts in the same line: the least and the most of some kinds
+     * of code with so much between two updates. 0 = not measured. */
+    double shared_least_cycles[CS_MACHINE_SHARED_STEPS], shared_most_cycles[CS_MACHINE_SHARED_STEPS];
     double lock_cycles;    /* of a locked addition to a line at hand; 0 = not measured */
     double forward_cycles; /* from a store to a load of the same bytes, and through; 0 = not measured */
     double update_cycles;  /* of an addition to one word in memory, over and over; 0 = not measured */
@@ -89,8 +97,11 @@ struct cs_machine {
  * gets a stated default. Microseconds. */
 void cs_machine_detect(struct cs_machine *out);
 
-/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.3 s and 64 MB for that time. */
+/* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.4 s and 64 MB for that time. */
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
+/* Part of it: what a shared line costs, by two threads on two cores. All 0 where there is only one core, or other programs
+ * leave too little of the second one. core_hz is known. */
+void cs_machine_measure_shared(struct cs_machine *machine);
 
 /* The same, unless this machine was measured since it started and within the last hour: then that, from the
  * user's cache folder (store/base/cache.h). `machine` comes from cs_machine_detect. `*age_s` is 0 when it was
@@ -110,6 +121,10 @@ int cs_machine_from_json(const char *text, struct cs_machine *out);
  * unknown; core_hz is the name's, else 3 GHz. -EINVAL: no such text, -ENOENT: a core that isn't known; `out` then has
  * the defaults. */
 int cs_machine_from_stated(const char *cpuid, const char *name, struct cs_machine *out);
+
+/* Pure: what a counter loses with so many cycles between two updates of its line, at least and at most. False where it wasn't
+ * measured. Further apart than was measured, no least. */
+bool cs_machine_shared(const struct cs_machine *machine, double between, double *least, double *most);
 
 /* Pure: load to use of a chase through so many bytes, by the ladder; 0 where it wasn't measured. */
 double cs_machine_ladder(const struct cs_machine *machine, double bytes);

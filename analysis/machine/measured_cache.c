@@ -49,7 +49,8 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
         cs_machine_from_json(text, &then) == 0 && then.features == m->features &&
         strcmp(then.stated, m->stated) == 0 && then.l1d.bytes == m->l1d.bytes &&
         then.l2.bytes == m->l2.bytes && then.l3.bytes == m->l3.bytes && then.core_hz > 0 &&
-        then.memory_cycles > 0 && then.forward_cycles > 0 && then.update_cycles > 0 && then.divide_cycles > 0;
+        then.memory_cycles > 0 && then.forward_cycles > 0 && then.update_cycles > 0 &&
+        then.divide_cycles > 0 && json_object_get(json_object_get(kept, "machine"), "shared_most_cycles");
     free(text);
     if (!same)
         return false;
@@ -65,6 +66,8 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
     m->l1d.latency_cycles = then.l1d.latency_cycles;
     m->l2.latency_cycles = then.l2.latency_cycles;
     m->l3.latency_cycles = then.l3.latency_cycles;
+    memcpy(m->shared_least_cycles, then.shared_least_cycles, sizeof m->shared_least_cycles);
+    memcpy(m->shared_most_cycles, then.shared_most_cycles, sizeof m->shared_most_cycles);
     memcpy(m->ladder_cycles, then.ladder_cycles, sizeof m->ladder_cycles);
     return true;
 }

@@ -84,7 +84,7 @@ static void print_bubbles(struct output *out, const struct cs_cycle_account_insn
         output_line(out, "   %-6s %-12s %c = %s%s at %" PRIx64 ", %.1f to %.1f: %s", letters, size,
                     cs_culprit_cause_names[s->cause].letter, cs_culprit_cause_names[s->cause].words,
                     s->observed ? "" : "?", s->responsible ? s->responsible : insn->op.offset, s->low,
-                    s->high, s->reason);
+                    fmin(s->high, v->stall), s->reason);
     }
     if (v->unexplained > 0.1 * v->stall)
         output_line(out, "   %-6s %-12s ? = unexplained, %.1f", letters, v->n ? "" : "...", v->unexplained);
@@ -104,7 +104,7 @@ static void print_instruction(struct output *out, const struct cs_cycle_account 
     instruction_text(code, insn->op.offset, text, sizeof text);
     if (insn->fused)
         snprintf(cycles, sizeof cycles, "(fused)");
-    else if (isfinite(insn->cycles) && insn->attributed > 0)
+    else if (isfinite(insn->cycles) && (insn->attributed > 0 || insn->classification->stall > 0))
         snprintf(cycles, sizeof cycles, "%.1f", insn->cycles);
     size_t n = 0;
     for (unsigned k = 0; k < insn->classification->n && k < 3; k++) {
@@ -176,8 +176,9 @@ static json_t *suspects_json(const struct cs_culprit_classification *v, uint64_t
         snprintf(responsible, sizeof responsible, "0x%" PRIx64, s->responsible ? s->responsible : self);
         json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b, s:o}", "cause",
                                               cs_culprit_cause_names[s->cause].name, "low", s->low, "high",
-                                              s->high, "share", s->share, "responsible", responsible,
-                                              "observed", s->observed, "reason", json_text(s->reason)));
+                                              fmin(s->high, v->stall), "share", s->share, "responsible",
+                                              responsible, "observed", s->observed, "reason",
+                                              json_text(s->reason)));
     }
     return list;
 }

@@ -25,6 +25,7 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
     into->unexplained += from->unexplained;
     into->gain += from->gain;
     into->contended += from->contended;
+    into->sharing_in_doubt += from->sharing_in_doubt;
     into->execution += from->execution;
     into->total += from->total;
     into->unattributed += from->unattributed;

@@ -14,6 +14,11 @@ static const char *words_of(enum cs_culprit_cause cause)
     return cause < CS_N_CAUSES ? cs_culprit_cause_names[cause].words : "unexplained stall";
 }
 
+static bool is_sharing(enum cs_culprit_cause cause)
+{
+    return cause == CS_CAUSE_FALSE_SHARING || cause == CS_CAUSE_TRUE_SHARING;
+}
+
 struct cs_culprit_verdict procedure_verdict(const struct cs_cycle_account *account,
                                             struct cs_image_code *code)
 {
@@ -106,7 +111,8 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         snprintf(text, size,
                  "No cause named: another thread writes cache lines that this function uses, and calc can't "
                  "distinguish what that costs from %s (%.0f %%)",
-                 words_of(v->named), 100 * v->named_share);
+                 words_of(is_sharing(v->named) ? v->second : v->named),
+                 100 * (is_sharing(v->named) ? v->second_share : v->named_share));
         return;
     }
     if (v->denormal && v->bursts >= v->needed) {

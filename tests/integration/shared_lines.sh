@@ -58,6 +58,18 @@ sys.exit(any(d[c]["high"] > 0 for c in ("false-sharing", "true-sharing")))' "$di
     echo "ok: $1: no sharing in ${bursts:-0} bursts"
 }
 
+# what function: plain counters of both threads in one line lose nothing on some processors and half of their time on others. What
+# `record` measured says so. But it is no true sharing, whatever it costs.
+false_alone() {
+    record "$1" 1.5
+    "$CYCLESCOPE" calc --store "$dir/s" --json "$2" >"$dir/json" 2>"$dir/err" || { echo "$1: $(cat "$dir/err")"; return; }
+    python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))["summary"]["dynamic"]
+print("%s: false sharing %.1f %%" % (sys.argv[2], d["false-sharing"]["share"]))
+sys.exit(d["true-sharing"]["high"] > 0)' "$dir/json" "$1" || fail "$1: true sharing was named"
+}
+
 skipped=0
 found false count_atomically false-sharing "8 to 15" "40 to 47"
 found true count_atomically true-sharing "16 to 23" "16 to 23"
@@ -65,7 +77,7 @@ found limit follow_limit false-sharing "0 to 7" "32 to 39"
 python3 tests/store_reader.py check "$dir/s" >/dev/null || fail "another reader refuses the store"
 none padded count_atomically
 none limit-apart follow_limit
-none buffered count_events recorded
+false_alone buffered count_events
 none read-only read_table
 none one-cpu count_atomically
 none in-turns count_atomically

@@ -489,7 +489,7 @@ static void a_load_of_a_line_that_another_thread_takes_waits_for_it(void **state
     assert_non_null(find((v = classify(&s), &v), CS_CAUSE_FALSE_SHARING));
 }
 
-static void plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_line(void **state)
+static void plain_stores_and_loads_of_own_stores_are_not_blamed_where_nobody_measured(void **state)
 {
     (void)state;
     struct cs_culprit_stall s = {.op = &store, .cycles = 25, .m = 5, .bursts = true};
@@ -501,6 +501,33 @@ static void plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_lin
     assert_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
     s.memory.forwarded = 0;
     assert_non_null(find((v = classify(&s), &v), CS_CAUSE_TRUE_SHARING));
+}
+
+static void own_stores_that_queue_for_a_taken_line_cost_what_was_measured(void **state)
+{
+    (void)state;
+    struct cs_machine m;
+    struct cs_culprit_classification v;
+    const struct cs_culprit_suspect *p;
+    cs_machine_default(&m);
+    for (int i = 0; i < CS_MACHINE_SHARED_STEPS; i++) {
+        m.shared_least_cycles[i] = i < 2 ? 4 : 0.1;
+        m.shared_most_cycles[i] = i < 3 ? 8 : 0.2;
+    }
+    struct cs_culprit_stall s = {.op = &load, .cycles = 7, .m = 1, .turn_m = 2, .bursts = true};
+    s.memory =
+        (struct cs_culprit_memory){.seen = true, .executions = 1000, .forwarded = 1, .false_sharing = taken};
+    cs_culprit_classify(&s, &m, &v);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_FALSE_SHARING);
+    assert_true(fabs(v.suspects[0].expected - 6) < 1e-9 && fabs(v.suspects[0].in_doubt - 2) < 1e-9);
+    s.turn_m = 60; /* much between: the store buffer hides it */
+    cs_culprit_classify(&s, &m, &v);
+    p = find(&v, CS_CAUSE_FALSE_SHARING);
+    assert_true(!p || p->share < 0.31);
+    s.turn_m = 2;
+    s.op = &store;
+    cs_culprit_classify(&s, &m, &v);
+    assert_null(find(&v, CS_CAUSE_FALSE_SHARING));
 }
 
 static void a_chain_through_a_line_that_another_thread_takes_says_so(void **state)
@@ -559,7 +586,8 @@ int main(void)
         cmocka_unit_test(a_chase_is_convicted_by_the_level_its_footprint_exceeds),
         cmocka_unit_test(a_load_of_a_line_that_another_thread_takes_waits_for_it),
         cmocka_unit_test(a_chain_through_a_line_that_another_thread_takes_says_so),
-        cmocka_unit_test(plain_stores_and_loads_of_own_stores_are_not_blamed_for_a_shared_line),
+        cmocka_unit_test(own_stores_that_queue_for_a_taken_line_cost_what_was_measured),
+        cmocka_unit_test(plain_stores_and_loads_of_own_stores_are_not_blamed_where_nobody_measured),
         cmocka_unit_test(a_footprint_that_fits_the_first_level_clears_the_cache),
         cmocka_unit_test(a_branch_that_is_always_guessed_cannot_be_mispredicted),
         cmocka_unit_test(without_bursts_everything_the_text_allows_stays_suspect),

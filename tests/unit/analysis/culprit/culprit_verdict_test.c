@@ -176,6 +176,21 @@ static void a_lock_is_no_verdict_where_false_sharing_may_cost_as_much(void **sta
     assert_false(cs_culprit_verdict(&a).contended);
 }
 
+static void sharing_that_a_fit_has_is_first_only_where_its_least_is(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .scale_fitted = true, .summary.total = 100};
+    a.summary.share[CS_CAUSE_FALSE_SHARING] = 60;
+    a.summary.share[CS_CAUSE_DEPENDENCY] = 30;
+    a.summary.sharing_in_doubt = 20;
+    assert_false(cs_culprit_verdict(&a).contended);
+    a.summary.sharing_in_doubt = 35;
+    assert_true(cs_culprit_verdict(&a).contended && !cs_culprit_verdict(&a).enough);
+    a.scale_timed = 1; /* the stall is measured */
+    assert_false(cs_culprit_verdict(&a).contended);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +202,7 @@ int main(void)
         cmocka_unit_test(causes_of_one_size_are_all_named_where_none_can_have_half),
         cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
         cmocka_unit_test(a_chain_is_no_verdict_where_a_taken_line_may_cost_as_much),
+        cmocka_unit_test(sharing_that_a_fit_has_is_first_only_where_its_least_is),
         cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples put on the instructions of a small loop by hand: who is said to have taken the time? */
 #include "analysis/culprit/cycle_account.h"
+#include "store/table/burst_schemas.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -370,6 +371,68 @@ static void what_was_sampled_is_decoded_though_no_burst_saw_it(void **state)
     cs_cycle_account_close(finished);
 }
 
+static const struct cs_culprit_suspect *misprediction_at(const struct cs_cycle_account *a, unsigned i)
+{
+    for (unsigned k = 0; k < a->insns[i].classification->n; k++)
+        if (a->insns[i].classification->suspects[k].cause == CS_CAUSE_MISPREDICT)
+            return &a->insns[i].classification->suspects[k];
+    return NULL;
+}
+
+/* The branch goes either way by chance, and all that is sampled of that is at the second instruction behind it. */
+static void the_time_of_a_misprediction_is_its_branch_s(void **state)
+{
+    (void)state;
+    struct cs_error err = {0};
+    struct cs_cfg *cfg;
+    struct cs_cycle_account *a;
+    const struct cs_image_procedure *p = cs_image_procedure_named(code, "t_seldom", 0, NULL);
+    assert_int_equal(cs_cfg_build(code, p, NULL, &cfg, &err), 0);
+    const struct cs_cfg_instruction *at = cfg->insns;
+    struct cs_counted_edge list[] = {
+        {.from = at[S_JE].offset, .to = at[S_DEC].offset, .count = 500, .flow = 500, .bursts = 10},
+        {.from = at[S_JE].offset, .to = at[S_MOV].offset, .count = 500, .flow = 500, .bursts = 10},
+        {.from = at[S_JNE].offset, .to = at[S_IMUL].offset, .count = 490, .flow = 490, .bursts = 10},
+        {.from = at[S_JNE].offset, .to = at[S_RET].offset, .count = 10, .flow = 10, .bursts = 10},
+        {.from = at[S_JMP].offset, .to = at[S_IMUL].offset, .count = 500, .flow = 500, .bursts = 10}};
+    uint32_t by_to[] = {2, 4, 0, 3, 1};
+    char images[1][CS_IMAGE_ID_MAX] = {"x"};
+    const struct cs_edge_flow flow = {
+        .list = list, .by_to = by_to, .n = 5, .images = images, .n_images = 1, .total_count = 2000};
+    const uint64_t branches[2][CS_BRANCH_N] = {{at[S_JE].offset, 10000, 10, 5000, 5000, 5000, 5000, 5000, 0},
+                                               {at[S_JNE].offset, 5000, 10, 4900, 20, 10, 10, 10, 0}};
+    struct cs_table *points = cs_table_open(&cs_schema_points);
+    put(points, at[S_TEST].offset, 30);
+    put(points, at[S_JNE].offset, 60);
+    struct cs_culprit_evidence e = {.machine = evidence.machine,
+                                    .bursts = true,
+                                    .cycles_a_sample = CYCLES_A_SAMPLE,
+                                    .branches = cs_table_open(&cs_schema_branches)};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cs_table_add(e.branches, branches[i]), 0);
+    cs_table_sort(e.branches);
+    assert_int_equal(cs_frequency_evidence_init(&e.flow, points, &flow, "x", &err), 0);
+    const struct cs_cycle_account_count counted = {at[S_IMUL].offset, EXECUTIONS};
+    assert_int_equal(cs_cycle_account_open(code, p, &e, scheduler, &counted, &a, &err), 0);
+    const struct cs_culprit_suspect *found = misprediction_at(a, S_TEST);
+    assert_true(a->insns[S_TEST].attributed == 0 && a->insns[S_DEC].attributed == 60);
+    assert_true(found && found->observed && found->responsible == at[S_JE].offset && found->share > 3);
+    assert_true(a->insns[S_TEST].cycles > 3 && a->insns[S_DEC].cycles < 4);
+    assert_null(misprediction_at(a, S_DEC));
+    adds_up(&a->summary);
+    double samples = 0;
+    for (unsigned i = 0; i < S_N; i++)
+        samples += isfinite(a->insns[i].cycles) && !a->insns[i].fused
+                       ? a->insns[i].cycles * a->insns[i].visits * a->scale / CYCLES_A_SAMPLE
+                       : 0;
+    assert_true(fabs(samples - 90) < 1e-6);
+    cs_cycle_account_close(a);
+    cs_frequency_evidence_fini(&e.flow);
+    cs_table_close(points);
+    cs_table_close(e.branches);
+    cs_cfg_close(cfg);
+}
+
 static void nothing_stalls_where_nobody_sampled(void **state)
 {
     (void)state;
@@ -420,6 +483,7 @@ int main(void)
         cmocka_unit_test(what_was_begun_ends_as_what_is_opened),
         cmocka_unit_test(what_never_ran_is_not_decoded_and_changes_nothing),
         cmocka_unit_test(what_was_sampled_is_decoded_though_no_burst_saw_it),
+        cmocka_unit_test(the_time_of_a_misprediction_is_its_branch_s),
         cmocka_unit_test(nothing_stalls_where_nobody_sampled),
         cmocka_unit_test(no_block_takes_less_than_the_core_needs_to_retire_it),
         cmocka_unit_test(a_classification_divides_its_stall),

@@ -310,24 +310,29 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
         const uint64_t any = seed >> 58;
         for (uint64_t i = 0; i < EACH; i++) {
             const uint64_t page = burst * EACH + i;
-            draw_line(t, 10, page * 64 + 5);                                   /* always the same set */
-            draw_line(t, 20, page * 64 + any);                                 /* another one each burst */
-            draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32);             /* two of them */
-            draw_line(t, 40, page);                                            /* a walk */
-            draw_line(t, 50, (burst * 7919 + i * 104729) % 50021);             /* anywhere */
+            draw_line(t, 10, page * 64 + 5);                       /* always the same set */
+            draw_line(t, 20, page * 64 + any);                     /* another one each burst */
+            draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32); /* two of them */
+            draw_line(t, 35, page * 64 + (any + i % 6) % 64);      /* a column after the other, six of them */
+            draw_line(t, 40, page);                                /* a walk */
+            draw_line(t, 50, (burst * 7919 + i * 104729) % 50021); /* anywhere */
             draw_line(t, 55, i < 8 ? 9 : (burst * 7919 + i * 104729) % 50021); /* and one line all the time */
         }
     }
     cs_table_sort(t);
-    assert_true(fabs(culprit_measure_sets(t, 10, &lines) - 1) < 0.1);
+    assert_true(fabs(culprit_measure_sets(t, 10, false, &lines) - 1) < 0.1);
     assert_true(lines == BURSTS * EACH);
-    assert_true(fabs(culprit_measure_sets(t, 20, &lines) - 1) < 0.7);
-    assert_true(fabs(culprit_measure_sets(t, 30, &lines) - 2) < 1.6);
-    assert_true(culprit_measure_sets(t, 40, &lines) == 0);
-    assert_true(culprit_measure_sets(t, 50, &lines) == 0);
-    assert_true(culprit_measure_sets(t, 55, &lines) == 0);
-    assert_true(culprit_measure_sets(t, 60, &lines) == 0 && lines == 0);
-    assert_true(culprit_measure_sets(NULL, 10, &lines) == 0);
+    assert_true(fabs(culprit_measure_sets(t, 20, false, &lines) - 1) < 0.7);
+    assert_true(fabs(culprit_measure_sets(t, 30, false, &lines) - 2) < 1.6);
+    assert_true(culprit_measure_sets(t, 40, false, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 50, false, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 55, false, &lines) == 0);
+    assert_true(culprit_measure_sets(t, 60, false, &lines) == 0 && lines == 0);
+    assert_true(culprit_measure_sets(t, 35, false, &lines) == 0);
+    assert_true(fabs(culprit_measure_sets(t, 35, true, &lines) - 6) < 3);
+    for (uint64_t even = 40; even < 60; even += 5)
+        assert_true(culprit_measure_sets(t, even, true, &lines) == 0);
+    assert_true(culprit_measure_sets(NULL, 10, false, &lines) == 0);
     cs_table_close(t);
 }
 

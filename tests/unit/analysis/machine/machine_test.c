@@ -64,11 +64,14 @@ TEST(a_machine_survives_json)
     m.core_hz = 3.25e9;
     m.l3.latency_cycles = 51.5;
     m.ladder_cycles[4] = 117.25;
+    m.shared_least_cycles[1] = 3.5;
+    m.shared_most_cycles[3] = 0.25;
     assert_true(cs_machine_to_json(&m, text, sizeof text) > 0);
     assert_int_equal(cs_machine_from_json(text, &back), 0);
     assert_string_equal(back.cpu, m.cpu);
     assert_string_equal(back.stated, m.stated);
     assert_true(back.core_hz == 3.25e9 && back.l3.latency_cycles == 51.5 && back.ladder_cycles[4] == 117.25);
+    assert_true(back.shared_least_cycles[1] == 3.5 && back.shared_most_cycles[3] == 0.25);
     assert_int_equal(back.l2.bytes, m.l2.bytes);
     assert_int_equal(cs_machine_to_json(&m, text, 20), -ENOSPC);
 }
@@ -99,6 +102,35 @@ TEST(the_ladder_is_read_between_its_steps_and_beyond_them)
     double between = cs_machine_ladder(&m, 6 << 20);
     assert_true(between > 50 && between < 60);
     assert_true(cs_machine_ladder(&m, 1e12) == m.memory_cycles);
+}
+
+TEST(what_a_shared_line_costs_is_read_between_what_was_measured)
+{
+    struct cs_machine m;
+    double least, most;
+    cs_machine_default(&m);
+    assert_false(cs_machine_shared(&m, 3, &least, &most)); /* not measured */
+    for (int i = 0; i < CS_MACHINE_SHARED_STEPS; i++) {
+        m.shared_least_cycles[i] = 4 - i;
+        m.shared_most_cycles[i] = 10 - 2 * i;
+    }
+    assert_true(cs_machine_shared(&m, 0, &least, &most) && least == 4 && most == 10);
+    assert_true(cs_machine_shared(&m, 9, &least, &most) && least == 2.5 && most == 7);
+    assert_true(cs_machine_shared(&m, 1000, &least, &most) && least == 0 && most == 4);
+}
+
+/* Other programs may leave too little of the second CPU: then nothing is measured. */
+TEST(counters_in_one_line_lose_something_or_nothing_is_measured)
+{
+    struct cs_machine m;
+    cs_machine_detect(&m);
+    m.core_hz = 3e9;
+    cs_machine_measure_shared(&m);
+    for (int i = 0; i < CS_MACHINE_SHARED_STEPS; i++)
+        assert_true(m.shared_least_cycles[i] >= 0 && m.shared_least_cycles[i] <= m.shared_most_cycles[i]);
+    if (m.shared_most_cycles[0] <= 0)
+        skip();
+    assert_true(m.shared_most_cycles[0] < 1e4);
 }
 
 TEST(a_deeper_level_is_measured_slower)
@@ -185,6 +217,8 @@ int main(void)
         cmocka_unit_test(a_field_of_a_wrong_type_keeps_its_default),
         cmocka_unit_test(a_recorded_machine_is_what_it_stated),
         cmocka_unit_test(the_ladder_is_read_between_its_steps_and_beyond_them),
+        cmocka_unit_test(what_a_shared_line_costs_is_read_between_what_was_measured),
+        cmocka_unit_test(counters_in_one_line_lose_something_or_nothing_is_measured),
         cmocka_unit_test(a_deeper_level_is_measured_slower),
         cmocka_unit_test_setup_teardown(a_machine_is_measured_once_an_hour_and_boot, make_folder,
                                         remove_folder),
