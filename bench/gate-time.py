@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Planted changes of 3 % of a real program's time without more work that `gate` calls slower within a minute, %: a walk that misses the
-cache, a branch that is mispredicted, two threads' words on one line, a lock that is held longer, new pages, a longer sleep. Each is calibrated by pairs of runs of our own. One
+cache, a branch that is mispredicted, two threads' words on one line, a lock that is held longer, new pages, data that is brought to the disk, a longer sleep. Each is calibrated by pairs of runs of our own. One
 that isn't between 1.5 and 4.5 %, or isn't known better than by a third, is left out before `gate` sees it. GATE_SECONDS, GATE_PROGRAMS,
 GATE_NAMES, GATE_TRIALS, GATE_SIZE, GATE_KINDS; GATE_MINUTES: after as long no further one begins."""
 import functools, json, os, shutil, sys, tempfile, time
@@ -10,7 +10,7 @@ from lib_gate import SLOWER, planted, programs, share, slower_pair
 
 # Of a walk that misses the cache, most of its pages miss the TLB, too.
 CAUSES = {"cache": ("d-cache", "dtlb"), "branch": ("mispredict",), "sharing": ("lock", "d-cache", "false-sharing"), "lock": ("mutex",),
-          "faults": ("page-fault",), "wait": ("sleep",)}
+          "faults": ("page-fault",), "sync": ("file",), "wait": ("sleep",)}
 quick = "--quick" in sys.argv
 seconds, n, trials = (int(os.environ.get(k, v)) for k, v in (("GATE_SECONDS", 20 if quick else 60), ("GATE_PROGRAMS", 1 if quick else 8), ("GATE_TRIALS", 1)))
 kinds = os.environ.get("GATE_KINDS", ",".join(SLOWER)).split(",")

@@ -59,11 +59,14 @@ __attribute__((noinline)) void *planted_work(void *second)
 {
     struct words *words = &planted;
     __asm__("" : "+r"(words));
-    for (unsigned long i = 0; i < TURNS; i++)
+    for (unsigned long i = 0; i < TURNS; i++) {
         if (second)
             __atomic_fetch_add(&words->two, 1, __ATOMIC_RELAXED);
         else
             __atomic_fetch_add(&words->one, 1, __ATOMIC_RELAXED);
+        for (int k = 0; k < 40; k++) /* else one thread keeps the line, and a run's time is one of two */
+            __asm__ volatile("");
+    }
     return 0;
 }
 __attribute__((constructor)) static void planted_begin(void)
@@ -118,6 +121,28 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
     }
 }
 __attribute__((constructor, destructor)) static void planted_half(void) { planted_work((TURNS) / 2); }
+""",
+    "sync": r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int planted_file;
+__attribute__((noinline)) void planted_work(unsigned long turns)
+{
+    for (unsigned long i = 0; i < turns; i++) {
+        if (write(planted_file, "planted\n", 8) != 8)
+            abort();
+        if (HEAD)
+            fdatasync(planted_file);
+    }
+}
+__attribute__((constructor)) static void planted_begin(void)
+{
+    char name[] = "/var/tmp/plantedXXXXXX";
+    planted_file = mkstemp(name);
+    unlink(name);
+    planted_work(TURNS);
+}
 """,
     "wait": r"""
 #include <time.h>
@@ -202,8 +227,8 @@ def measured(base, head, together, pairs, elapsed=False):
 def slower_pair(kind, name, place, percent, size="full", pairs=16):
     """Base and head with as many turns of SLOWER[kind], so many that the head takes `percent` more of the base's time; what pairs of runs
     measured of that, and its standard error. None: it isn't near that, or can't be measured here and now. A sleep's length is what it asks for."""
-    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "lock": 20_000, "faults": 500, "wait": 1}[kind]
-    waits, threads = kind == "lock", kind in ("lock", "sharing")
+    turns = {"cache": 1_000_000, "branch": 10_000_000, "sharing": 3_000_000, "lock": 20_000, "faults": 500, "sync": 50, "wait": 1}[kind]
+    waits, threads = kind in ("lock", "sync"), kind in ("lock", "sharing")
 
     def alone(side, turns):
         os.makedirs(f"{place}/try", exist_ok=True)

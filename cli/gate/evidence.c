@@ -71,12 +71,31 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
         const struct cs_waiting_thread *t = &groups.threads[i];
         e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
     }
+    e->only_child_ns[r] = (double)gate_wait_for_only_child_ns(&groups);
+    for (size_t i = 0; i < groups.n_totals; i++)
+        if (strcmp(groups.totals[i].what, "child") == 0 &&
+            GATE_ONE_CHILD * (double)groups.totals[i].ns > e->only_child_ns[r])
+            e->one_child = false;
     e->threads = groups.n_threads > e->threads ? groups.n_threads : e->threads;
     bool by_own;
     const double on = (double)groups.on_ns, queued = (double)cs_wait_for_cpu_ns(&groups, &by_own);
     e->alone[r] = by_own || !(on > 0) ? 1 : on / (on + queued);
     cs_wait_groups_close(&groups);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the waits of %s", cs_store_path(store)) : 0;
+}
+
+/* In all runs or in none: else a run would differ by as much as it took. */
+static void leave_out_only_children(struct gate_evidence *e)
+{
+    const size_t n = e->functions.n_runs;
+    bool all = n > 0;
+    for (size_t r = 0; r < n; r++)
+        all &= e->only_child_ns[r] > 0;
+    e->one_child &= all;
+    for (size_t r = 0; all && r < n; r++)
+        e->off_cpu_ns[r] -= e->only_child_ns[r];
+    if (all)
+        gate_wait_kinds_less(&e->kinds, "child", e->only_child_ns, n);
 }
 
 static int read_run(struct gate_evidence *e, struct cs_store *store, size_t r, struct cs_error *err)
@@ -121,6 +140,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
 {
     const char *const store[2] = {gate->base, gate->head};
     *e = (struct gate_evidence){.waited = true,
+                                .one_child = true,
                                 .comparison = {.least = GATE_IGNORE_BELOW},
                                 .waits = {.least_percent = GATE_IGNORE_BELOW}};
     struct runs *f = &e->functions;
@@ -134,7 +154,8 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
         if (!(e->count[k] = calloc(f->n_runs + 1, sizeof *e->count[k])))
             rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
     if (rc == 0 && (!(e->off_cpu_ns = calloc(f->n_runs + 1, sizeof *e->off_cpu_ns)) ||
-                    !(e->alone = calloc(f->n_runs + 1, sizeof *e->alone))))
+                    !(e->alone = calloc(f->n_runs + 1, sizeof *e->alone)) ||
+                    !(e->only_child_ns = calloc(f->n_runs + 1, sizeof *e->only_child_ns))))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", f->n_runs);
     for (unsigned side = 0; rc == 0 && side < 2; side++) {
         struct cs_store *open;
@@ -152,6 +173,8 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
         return rc;
     sampled_cpu(e);
     e->waited &= f->n_runs > 0;
+    if (e->waited)
+        leave_out_only_children(e);
     if (runs_compare(f, &e->comparison) < 0 ||
         (e->waited && (cs_wait_changes_end(&e->waits) < 0 ||
                        gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e),
@@ -167,6 +190,7 @@ void gate_evidence_close(struct gate_evidence *e)
     free(e->timed);
     free(e->off_cpu_ns);
     free(e->alone);
+    free(e->only_child_ns);
     free(e->comparison.change);
     runs_fini(&e->functions);
     cs_wait_changes_fini(&e->waits);

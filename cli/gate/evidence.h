@@ -27,8 +27,11 @@ struct gate_evidence {
         alone; /* by run: the share of its time that it would take without others' load: they keep all threads from running */
     size_t threads;               /* of the run that has most */
     struct gate_wait_kinds kinds; /* where `waited` */
-    bool waited;                  /* all runs recorded their waits */
-    struct gate_run *timed;       /* runs that nothing recorded, ns of CPU time; none: 0 of them */
+    double *
+        only_child_ns; /* by run: what the first process waited for its only child; out of off_cpu_ns where all runs have it */
+    bool one_child;         /* so nearly all waits for a child are, in all runs: they say nothing */
+    bool waited;            /* all runs recorded their waits */
+    struct gate_run *timed; /* runs that nothing recorded, ns of CPU time; none: 0 of them */
     size_t n_timed;
     size_t few_timed[2]; /* such runs by side, where they are too few to count: then n_timed is 0 */
     bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */

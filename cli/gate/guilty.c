@@ -203,21 +203,22 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *e, dou
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for functions") : 0;
 }
 
-static bool is_wait(const struct cs_wait_change *x)
+static bool is_wait(const struct gate_evidence *e, const struct cs_wait_change *x)
 {
-    return !x->others && !x->idle && strcmp(x->kind, "run-queue") != 0;
+    return !x->others && !x->idle && strcmp(x->kind, "run-queue") != 0 &&
+           !(e->one_child && strcmp(x->kind, "child") == 0);
 }
 
-static bool may_count(const struct cs_wait_change *x)
+static bool may_count(const struct gate_evidence *e, const struct cs_wait_change *x)
 {
-    return x->significant && is_wait(x);
+    return x->significant && is_wait(e, x);
 }
 
 static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
 {
     struct gate_estimate estimate;
     const size_t n = e->functions.n_runs;
-    if (!may_count(x) || x->discovery >= GATE_CHANCE)
+    if (!may_count(e, x) || x->discovery >= GATE_CHANCE)
         return false;
     struct gate_run *run = calloc(n + 1, sizeof *run);
     for (size_t r = 0; run && r < n; r++) {
@@ -253,7 +254,7 @@ static const struct cs_wait_change *place_of_most(const struct gate_evidence *e,
     const struct cs_wait_change *most = NULL;
     for (size_t i = 0; i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
-        if (is_wait(x) && (!kind || strcmp(gate_wait_kind_of(x->kind), kind->kind) == 0) &&
+        if (is_wait(e, x) && (!kind || strcmp(gate_wait_kind_of(x->kind), kind->kind) == 0) &&
             x->difference > MOST * (kind ? kind->growth_ns : grown_ns) &&
             (!most || x->difference > most->difference))
             most = x;
@@ -274,7 +275,7 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slo
         const bool real = wait_counts(e, x);
         if (real)
             *net += x->difference / base;
-        if (x->difference > 0 && (real || (slower && may_count(x)))) {
+        if (x->difference > 0 && (real || (slower && may_count(e, x)))) {
             rc = keep_wait(gate, x, base);
             any = true;
         }

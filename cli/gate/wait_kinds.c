@@ -33,6 +33,24 @@ const char *gate_wait_kind_of(const char *what)
     return what;
 }
 
+uint64_t gate_wait_for_only_child_ns(const struct cs_wait_groups *run)
+{
+    const struct cs_waiting_thread *first = NULL;
+    uint64_t ns = 0, longest = 0, same = 0;
+    for (size_t i = 0; i < run->n_threads; i++)
+        first = !first || run->threads[i].pid < first->pid ? &run->threads[i] : first;
+    for (size_t i = 0; i < run->n_threads; i++) {
+        const struct cs_waiting_thread *t = &run->threads[i];
+        same += t->pid == first->pid;
+        longest = t->pid != first->pid && t->all_ns > longest ? t->all_ns : longest;
+    }
+    for (size_t k = 0; first && k < first->n; k++)
+        ns += strcmp(first->totals[k].what, "child") == 0 ? first->totals[k].ns : 0;
+    if (same != 1 || (double)longest < GATE_ONE_CHILD * (double)ns)
+        return 0;
+    return longest < ns ? longest : ns;
+}
+
 int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
                         const struct cs_wait_groups *run)
 {
@@ -108,6 +126,13 @@ int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *ru
     }
     free(of);
     return rc;
+}
+
+void gate_wait_kinds_less(struct gate_wait_kinds *kinds, const char *what, const double *ns, size_t n_runs)
+{
+    for (size_t k = 0; k < kinds->n; k++)
+        for (size_t r = 0; strcmp(kinds->at[k].kind, what) == 0 && r < n_runs; r++)
+            kinds->at[k].ns[r] = fmax(kinds->at[k].ns[r] - ns[r], 0);
 }
 
 double gate_wait_kinds_net(const struct gate_wait_kinds *kinds)

@@ -161,6 +161,43 @@ static void no_division_of_equal_runs_shows(void **state)
             assert_false(lock_grew(20, side, 2, turned, &net));
 }
 
+#define THREADS 3
+static uint64_t for_only_child(uint64_t pid_of_program, uint64_t lived_ms, uint64_t pid_of_second)
+{
+    struct cs_wait_total of_shell[] = {{"child", 100 * MS, 2}, {"on-cpu", 1 * MS, 1}},
+                         of_program[] = {{"on-cpu", 90 * MS, 1}, {"sleep", 10 * MS, 2}};
+    struct cs_waiting_thread threads[THREADS] = {
+        {.name = "program",
+         .pid = pid_of_program,
+         .tid = 11,
+         .all_ns = lived_ms * MS,
+         .totals = of_program,
+         .n = 2},
+        {.name = "sh", .pid = 10, .tid = 10, .all_ns = 101 * MS, .totals = of_shell, .n = 2},
+        {.name = "second", .pid = pid_of_second, .tid = 12, .all_ns = 50 * MS}};
+    struct cs_wait_total totals[] = {{"child", 100 * MS, 2}};
+    const struct cs_wait_groups groups = {
+        .threads = threads, .n_threads = THREADS, .totals = totals, .n_totals = 1};
+    struct gate_wait_kinds kinds = {.n = 0};
+    assert_int_equal(gate_wait_kinds_add(&kinds, 0, 1, &groups), 0);
+    const uint64_t ns = gate_wait_for_only_child_ns(&groups);
+    gate_wait_kinds_less(&kinds, "child", &(double){(double)ns}, 1);
+    assert_int_equal((uint64_t)kinds.at[0].ns[0], 100 * MS - ns);
+    gate_wait_kinds_fini(&kinds);
+    return ns;
+}
+
+/* As `sh -c` does. Two children may be one after the other, where they were at the same time: that is a growth. */
+static void a_wait_for_the_only_child_says_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(for_only_child(11, 120, 11), 100 * MS);
+    assert_int_equal(for_only_child(11, 97, 12), 97 * MS); /* the rest is another child's */
+    assert_int_equal(for_only_child(11, 50, 12), 0);       /* two children, one after the other */
+    assert_int_equal(for_only_child(11, 120, 10), 0);      /* another thread works meanwhile */
+    assert_int_equal(for_only_child(9, 120, 11), 0);       /* it isn't the first process */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +207,7 @@ int main(void)
         cmocka_unit_test(what_is_idle_does_not_count),
         cmocka_unit_test(a_lock_held_longer_shows_by_ranks),
         cmocka_unit_test(no_division_of_equal_runs_shows),
+        cmocka_unit_test(a_wait_for_the_only_child_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
