@@ -15,6 +15,7 @@
  *   jump_table_riscv64   the search for a table in RISC-V code
  *   jump_table_targets   the list of targets that a search fills
  *   jump_table_x86_64    the search for a table in x86-64 code
+ *   loops                natural loops, and how often each is entered
  *   noreturn             calls that don't come back
  *
  * A procedure is the instructions of all its parts (.cold parts too). A block ends with a branch, a jump, a

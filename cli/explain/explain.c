@@ -40,6 +40,8 @@ static int about_wait(struct explanation *e, const struct parsed *args, const ch
     if (cs_wait_groups_open(&w, store, &wanted, &err) == 0) {
         const struct cs_wait_group *group = group_of(&w, name);
         found = group != NULL;
+        if (e && !name)
+            stand_out_waits(&e->places, store, &w);
         if (group && told)
             cs_wait_first_text(&w, group, told, size);
         else if (group)
@@ -135,6 +137,11 @@ static int run(const struct parsed *args)
         rc = 0;
     else if (rc == 0)
         explain_code(&e, args, &s);
+    if (rc == 0 && !name) {
+        stand_out_calls(&e.places, &s);
+        stand_out_code(&e.places, args, &s);
+        explain_first_place(&e, args, &s);
+    }
     const bool waits = rc && name && about_wait(&e, args, name, NULL, 0);
     if (rc && !waits && s.opened && !name)
         snprintf(e.missing, sizeof e.missing, "Not enough evidence: %s", err.text);
@@ -159,7 +166,10 @@ const struct command command_explain = {
     "Without FUNCTION, explain takes the hottest one. If what one function calls in libraries and in the "
     "kernel costs more, the document is about these calls. If the recording has waits, and threads waited "
     "longer "
-    "than they ran, it is about the wait.\n"
+    "than they ran, it is about the wait. It also lists up to six places that stand out: waits, page faults, "
+    "system calls, calls of libraries, copies, loops that turn often, and stalls. If the hottest function "
+    "does "
+    "ordinary work, the document is about the first of them.\n"
     "\n"
     "If the evidence doesn't suffice for a claim, explain makes none, and says what to record. --json prints "
     "the same document for programs.",

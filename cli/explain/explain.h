@@ -9,13 +9,21 @@
  *   explain_call    from what the program's own lines call
  *   explain_wait    from the first row of waits
  *   explain_parts   what both have: evidence, source, the command that verifies a change
+ *   explain_stand_out  the document about the place that stands out most
  *   explain_output  the document as text and as JSON
+ *   stand_out        what stands out: the list, in order
+ *   stand_out_waits  ... waits
+ *   stand_out_calls  ... calls of libraries and the kernel
+ *   stand_out_code   ... causes of the hottest functions
+ *   stand_out_loops  ... loops that turn often
+ *   stand_out_counts  calls a second, bytes a call
  *
  * Text and JSON are written from one struct explanation. Where the evidence doesn't carry a claim there is none: then
  * `missing` says what to do, and nothing is ruled out. */
 #pragma once
 
 #include "analysis/waits/wait_groups.h"
+#include "cli/explain/stand_out.h"
 #include "cli/output/output.h"
 #include "cli/procedure/subject.h"
 
@@ -61,8 +69,10 @@ struct explanation {
     char absence[400];  /* a sentence on time without samples; "" = none */
     char machine[256];  /* a sentence on time that the machine took; "" = none */
     struct explain_gain of_function, of_program;
-    bool gain_elsewhere; /* time that the cause takes in the functions that are called isn't in them */
-    char *verify;        /* a command; NULL: none that can be pasted */
+    bool gain_elsewhere;      /* time that the cause takes in the functions that are called isn't in them */
+    struct stand_outs places; /* what stands out, whatever the document is about */
+    bool from_list;           /* it is about the first of them */
+    char *verify;             /* a command; NULL: none that can be pasted */
 };
 
 /* Each is dropped beyond EXPLAIN_EVIDENCE_MAX. */
@@ -89,6 +99,11 @@ bool explain_kernel(struct explanation *e, const struct parsed *args, const stru
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);
+/* Where the hottest function has no claim, or one that ordinary code mostly has: a document about the first of `places`, or that
+ * nothing stands out. */
+void explain_first_place(struct explanation *e, const struct parsed *args, const struct calc_subject *s);
+/* What usually helps against a wait of that kind; NULL: nothing is recorded. */
+const char *explain_wait_advice(const char *kind);
 /* Fills `machine` where others had the CPUs that threads waited for. */
 void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
 

@@ -2,6 +2,7 @@
 /* The order is that of a reader's questions: what, how sure, where, what not, what to do, what it brings, how to check. */
 #include "cli/explain/explain.h"
 #include "cli/output/source.h"
+#include "store/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,6 +41,45 @@ static void put_evidence(struct output *out, const struct explanation *e)
         table_text(table, *x->text ? x->text : NULL);
     }
     output_line(out, "%s", "");
+}
+
+static void put_places(struct output *out, const struct explanation *e)
+{
+    static const struct column columns[] = {
+        {.key = "percent", .head = "%", .kind = COLUMN_SHARE},
+        {.key = "kind", .kind = COLUMN_TEXT},
+        {.key = "function", .kind = COLUMN_TEXT},
+        {.key = "file", .kind = COLUMN_TEXT},
+        {.key = "line", .kind = COLUMN_COUNT},
+        {.key = "saves_percent", .kind = COLUMN_NUMBER},
+        {.key = "turns", .kind = COLUMN_NUMBER},
+        {.key = "per_second", .kind = COLUMN_NUMBER},
+        {.key = "bytes", .kind = COLUMN_NUMBER},
+        {.key = "advice", .kind = COLUMN_TEXT},
+        {.key = "what", .kind = COLUMN_TEXT},
+        {.key = "text", .head = "what stands out", .kind = COLUMN_TEXT, .wraps = true},
+    };
+    struct table *table = output_table(out, "stands_out", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < e->places.n; i++) {
+        const struct stand_out *p = &e->places.at[i];
+        table_number(table, p->percent);
+        table_text(table, p->kind);
+        table_text(table, *p->function ? p->function : NULL);
+        table_text(table, *p->file ? p->file : NULL);
+        table_count_if(table, p->line, p->line);
+        table_number(table, p->saves);
+        table_number(table, p->turns);
+        table_number(table, p->a_second);
+        table_number(table, p->bytes);
+        table_text(table, p->advice);
+        table_text(table, p->what);
+        if (p->line)
+            table_textf(table, "%s (%s:%u): %s", p->function, cs_base_name(p->file), p->line, p->what);
+        else
+            table_textf(table, "%s: %s", p->function, p->what);
+    }
+    if (e->places.n)
+        output_line(out, "%s", "");
 }
 
 static void put_source(struct output *out, const struct parsed *args, const struct explanation *e)
@@ -111,6 +151,9 @@ static void put_gain(struct output *out, const struct explanation *e)
     else if (isfinite(p->high) && e->about == EXPLAIN_CALL)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if these calls go.",
                     p->high);
+    else if (isfinite(p->high) && e->from_list && e->about == EXPLAIN_CODE)
+        output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if this cost goes.",
+                    p->high);
     else if (isfinite(p->high) && e->about == EXPLAIN_CODE)
         output_line(out, "Expected gain: up to about %.0f %% of the program's CPU time, if %s.", p->high,
                     strcmp(e->cause, "copy") == 0 ? "the copies go" : "the thread sleeps in place of that");
@@ -138,6 +181,7 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
     if (*e->absence)
         output_note(out, "%s", e->absence);
     output_line(out, "%s", "");
+    put_places(out, e);
     if (e->n_evidence)
         put_evidence(out, e);
     put_source(out, args, e);

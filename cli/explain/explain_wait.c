@@ -21,7 +21,7 @@
 #define BESIDES_FROM 0.1 /* of all threads' time: a wait that is worth a sentence in a document about code */
 #define MACHINE_FROM 0.1 /* the same: below that a wait for a CPU isn't worth a sentence */
 
-static const char *advice_of(const char *kind)
+const char *explain_wait_advice(const char *kind)
 {
     static const struct {
         const char *kind, *advice;
@@ -218,7 +218,7 @@ void explain_wait(struct explanation *e, const struct parsed *args, struct cs_st
     e->about = EXPLAIN_WAIT;
     snprintf(e->cause, sizeof e->cause, "%s", g->kind);
     snprintf(e->words, sizeof e->words, "%s", g->kind);
-    e->advice = advice_of(g->kind);
+    e->advice = explain_wait_advice(g->kind);
     snprintf(e->function, sizeof e->function, "%s", cs_wait_where(g));
     if (g->function && g->function->image)
         snprintf(e->image, sizeof e->image, "%s", g->function->image->path);

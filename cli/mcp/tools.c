@@ -58,7 +58,8 @@ static const struct tool tools[] = {
     {"explain",
      "One document about what costs most. It has a claim, its evidence with bounds, and the source line with "
      "its context. Then come ruled-out causes, what to try, the expected gain, and the command that verifies "
-     "a change. Begin here. If \"claim\" is null, \"missing\" says what to record.",
+     "a change. \"stands_out\" lists up to six places whose cost may be avoidable. Begin here. If \"claim\" "
+     "is null, \"missing\" says what to record.",
      LIMIT_MAX,
      0,
      {FUNCTION, STORE, EPOCH, EVENT, IMAGE}},

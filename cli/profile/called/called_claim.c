@@ -15,7 +15,7 @@
 #define NAMED_MAX 3
 
 /* What usually helps against calls of a function, by the beginning of its name. */
-static const char *advice_of(const char *callee)
+const char *called_advice(const char *callee)
 {
     static const struct {
         const char *names, *advice; /* names between blanks; one that ends with "*" is a beginning */
@@ -257,5 +257,5 @@ void called_claim(const struct called *c, const char *through, struct called_cla
                  "populated ahead, or of larger pages"
         : deepest && (strstr(deepest, "/re/_") || strstr(deepest, "/sre_"))
             ? COMPILED_ONCE
-            : advice_of(called_name(c, sums[0].first));
+            : called_advice(called_name(c, sums[0].first));
 }

@@ -15,6 +15,9 @@ struct called_claim {
 /* Of calls that were found. `through`: the name of the function that they lead to; NULL: none was asked for. */
 void called_claim(const struct called *c, const char *through, struct called_claim *claim);
 
+/* What usually helps against calls of a function of that name. */
+const char *called_advice(const char *callee);
+
 struct called_sum { /* of calls of the same name from the function, or from one of its lines */
     const struct called_call *first;
     double samples;
