@@ -3,7 +3,7 @@
  *
  *   bits    neither memory nor calls, and it shifts: bit by bit
  *   search  it only reads, and ends by what it found: a chain, a list, a linear search
- *   loop    anything else, such as clearing, moving on, comparing by calls
+ *   loop    anything else that loads, stores or calls, such as clearing, moving on, comparing by calls
  *
  * An inner loop is one of its own: time and turns of a loop around it aren't its. */
 #include "analysis/cfg/loops.h"
@@ -155,7 +155,7 @@ static const char *kind_of(const struct loop *l, const char **advice)
                         "or a hash";
         return "search";
     }
-    if (l->turns >= LOOP_TURNS) {
+    if (l->turns >= LOOP_TURNS && (l->calls || l->stores || l->loads)) {
         *advice =
             "fewer turns: only as many elements as are in use, a result that is kept, or another algorithm "
             "for long ranges";
@@ -188,7 +188,7 @@ static const char *words_of(const struct loop *l, const char *kind)
                             : "only reads: it searches or sums up"
            : l->calls  ? "calls in each turn"
            : l->stores ? "writes in each turn"
-                       : "works in registers";
+                       : "reads in each turn";
 }
 
 static void add(struct stand_outs *all, const struct calc_subject *s, struct cs_image_code *code,

@@ -60,16 +60,20 @@ NEVER static uint32_t bits(uint32_t x)
 NEVER static void copies(void)
 {
     memcpy(to, from, sizeof to - (sink & 1)); /* copies */
+    __asm__ volatile("" ::: "memory");        // no tail call
 }
 
 NEVER static long clocks(void)
 {
-    return syscall(SYS_getppid); /* clocks */
+    const long id = syscall(SYS_getppid); /* clocks */
+    __asm__ volatile("" ::: "memory");
+    return id;
 }
 
 NEVER static void naps(void)
 {
     usleep(200); /* naps */
+    __asm__ volatile("" ::: "memory");
 }
 
 int main(int argc, char **argv)
