@@ -53,6 +53,8 @@ void stand_out_loops(struct stand_outs *all, const struct calc_subject *s, struc
 
 /* Calls from a line: executions a second of CPU time, NAN where bursts say nothing. `callee` NULL: of anything. */
 double stand_out_call_rate(const struct calc_subject *s, const char *file, unsigned line, const char *callee);
+/* Bytes that a memory instruction wrote in all, of its row of "burst-memory": a copying one has what it read in there, too. */
+double stand_out_written(const uint64_t *row);
 /* Bytes that a call of the C library's function writes on average, NAN where bursts didn't see it. */
 double stand_out_call_bytes(const struct calc_subject *s, const char *callee);
 /* An estimate in words: "4.8 million", "390,000". */

@@ -132,7 +132,7 @@ static double bytes_of(const struct cs_culprit_evidence *evidence, uint64_t offs
     for (size_t i = 0; evidence->memory && i < cs_table_rows(evidence->memory); i++) {
         const uint64_t *row = cs_table_row(evidence->memory, i);
         if (row[CS_MEMORY_OFFSET] == offset && row[CS_MEMORY_EXECUTIONS])
-            return (double)row[CS_MEMORY_BYTES] / (double)row[CS_MEMORY_EXECUTIONS];
+            return stand_out_written(row) / (double)row[CS_MEMORY_EXECUTIONS];
     }
     return (double)NAN;
 }

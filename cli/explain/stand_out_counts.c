@@ -81,6 +81,11 @@ static bool is_return(struct cs_image_code *code, uint64_t offset)
     return op.flags & CS_ISA_OP_RETURN;
 }
 
+double stand_out_written(const uint64_t *row)
+{
+    return (double)row[CS_MEMORY_BYTES] / (row[CS_MEMORY_LOADS] && row[CS_MEMORY_STORES] ? 2 : 1);
+}
+
 static void count_memory(const struct calc_subject *s, const struct profile_image *of, const char *callee,
                          double *calls, double *bytes)
 {
@@ -98,7 +103,7 @@ static void count_memory(const struct calc_subject *s, const struct profile_imag
             if (is_return(code, row[CS_MEMORY_OFFSET]))
                 *calls += (double)row[CS_MEMORY_EXECUTIONS];
             else if (row[CS_MEMORY_STORES] && row[CS_MEMORY_EXECUTIONS])
-                *bytes += (double)row[CS_MEMORY_BYTES];
+                *bytes += stand_out_written(row);
         }
     cs_culprit_evidence_close(evidence);
     if (code)
