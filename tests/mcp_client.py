@@ -138,6 +138,7 @@ check("what the command printed", any("visits=" in t for t in texts[1:]), texts[
 d, _ = good("explain")
 check("explain", d.get("version") == 1 and (d["claim"] or d["missing"]), d)
 check("explain's function", d.get("function") == "pack", d.get("function"))
+check("explain lists what stands out", len(d.get("stands_out", range(9))) <= 6 and all(p["text"] and p["kind"] for p in d["stands_out"]), d.get("stands_out"))
 d, _ = good("prof")
 check("prof", d["rows"][0]["procedure"] == "pack" and d["event"], d.get("rows"))
 good("prof", by="line", image="k", limit=3, epoch="-1", event=d.get("event"))
