@@ -3,7 +3,7 @@
  * is touched for the first time may be given back and taken again somewhere else. */
 #include "cli/command/figures.h"
 #include "cli/explain/stand_out.h"
-#include "cli/profile/called_claim.h"
+#include "cli/profile/called/called_claim.h"
 #include "store/base/text.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "cli/command/figures.h"
 #include "cli/explain/stand_out.h"
 #include "cli/output/output.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "store/base/text.h"
 #include "store/table/burst_schemas.h"
 

@@ -5,7 +5,7 @@
  * bytes of its stores. */
 #include "analysis/frequency/edge_flow.h"
 #include "cli/explain/stand_out.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "image/isa/semantics.h"
 #include "store/table/burst_schemas.h"
 

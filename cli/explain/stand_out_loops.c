@@ -9,7 +9,7 @@
 #include "analysis/cfg/loops.h"
 #include "cli/command/figures.h"
 #include "cli/explain/stand_out.h"
-#include "cli/profile/chain_line.h"
+#include "cli/profile/called/chain_line.h"
 #include "image/isa/semantics.h"
 #include "store/base/text.h"
 

@@ -3,7 +3,7 @@
 #include "cli/explain/explain.h"
 #include "cli/explain/stand_out.h"
 #include "cli/output/output.h"
-#include "cli/profile/wait_lines.h"
+#include "cli/profile/lines/wait_lines.h"
 #include "store/base/text.h"
 
 #include <math.h>
