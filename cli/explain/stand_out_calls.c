@@ -132,8 +132,8 @@ static void add_faults(struct stand_outs *all, const struct called *c, const str
     if (back >= 0.005 * c->total) {
         append(&row, "; and the allocator's system calls: ");
         name_places(&row, c, sums, given_back_of);
-        row.advice = "blocks that are kept and used again; look where the program sets or causes the "
-                     "allocator's policy (mallopt, malloc_trim, large blocks allocated and freed in turn)";
+        row.advice = "blocks that are kept and used again, and a look at the allocator's policy (mallopt, "
+                     "malloc_trim)";
     } else
         row.advice = "memory that is kept and used again, or populated ahead, or larger pages";
     stand_outs_add(all, &row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What bursts counted: how often a line calls, and how many bytes a call of a copying function writes.
  *
- * A function's returns are loads of it that bursts saw, so that their number is the number of its calls, in the same bursts as the
- * bytes of its stores. */
+ * A function's returns are loads that bursts saw. Their number is the number of its calls, in the same bursts as the bytes of
+ * its stores. */
 #include "analysis/frequency/edge_flow.h"
 #include "cli/explain/stand_out.h"
 #include "cli/profile/called/chain_line.h"
