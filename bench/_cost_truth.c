@@ -22,7 +22,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { PIECES_MAX = 256, SETTLE_MS = 300, LOOK_MS = 3000 };
+enum {
+    PIECES_MAX = 256,
+    SETTLE_MS = 300,
+    LOOK_MS = 3000,
+    TRIES = 20,   /* of a look, where others have a part of the core */
+    SHARED = 105, /* cycles of what takes 100 where nobody has */
+};
 
 static struct known pieces[PIECES_MAX];
 static size_t n_pieces;
@@ -116,12 +122,15 @@ static void look(struct known *p, uint64_t bias)
     registers.rip = p->start + bias;
     struct iovec state = {vector_state, sizeof vector_state};
     ptrace(PTRACE_GETREGSET, target, NT_X86_XSTATE, &state);
-    memset(shared, 0, sizeof *shared);
-    pid_t child = fork();
-    if (!child)
-        measure(p, bias);
-    int status;
-    waitpid(child, &status, 0);
+    int status = 0;
+    /* Another machine's thread on this core may halve its speed: the reference says so. */
+    for (int tries = 0; tries < TRIES && (tries == 0 || shared->time.reference > SHARED); tries++) {
+        memset(shared, 0, sizeof *shared);
+        pid_t child = fork();
+        if (!child)
+            measure(p, bias);
+        waitpid(child, &status, 0);
+    }
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         printf("piece %zu look %.4f %.2f %u %u\n", index, shared->time.cycles, shared->time.spread,
                shared->time.turns, shared->time.pages);

@@ -85,10 +85,6 @@ static _Noreturn void measure(const struct known *k, uint64_t bias)
     memcpy(code + (begin - first), p->code, p->n);
     const uint64_t leave = bare_prepare(routine, &loop);
     memcpy(code + (begin - first) + p->exit_at, &leave, sizeof leave);
-    /* Another machine's thread on this core halves what is measured: the reference says so. */
-    for (int tries = 0; tries < 30 && (tries == 0 || shared->time.reference > 105); tries++)
-        bare_measure(loop.registers, &n_pages, &shared->time);
-    if (shared->time.reference > 105)
-        give_up("core shared");
+    bare_measure(loop.registers, &n_pages, &shared->time);
     _exit(0);
 }
