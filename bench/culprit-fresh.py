@@ -11,12 +11,12 @@ import json
 import sys
 
 sys.path.insert(0, "bench")
-from lib_fresh import FILES, FORMS, HELD_OUT, rows
+from lib_fresh import FILES, FORMS, rows
 
 VERDICTS = ("right", "wrong", "weak", "not enough evidence", "not recorded")
 
 quick = "--quick" in sys.argv
-file = next((f for f in FILES + HELD_OUT if "--" + f in sys.argv), "fresh")
+file = next((f for f in FILES if "--" + f in sys.argv), "fresh")
 rows = list(rows([file], list(FORMS)[: 1 if quick else 2], 3 if quick else 1))
 counts = {form: {v: sum(r[form]["verdict"] == v for r in rows if form in r) for v in VERDICTS} for form in FORMS}
 judged = max(1, sum(counts["default"].values()))

@@ -2,7 +2,8 @@
 /* What a counter in memory costs while another CPU counts in the same cache line. A thread's own stores pass their value on
  * until the store buffer is full of stores that wait for the line. So the loss depends on how long the thread takes from one
  * access to the next. Measured with no work between to much, for one counter and for four. And twice, because
- * where the hypervisor runs the two CPUs changes from moment to moment. The least and the most of these is what can be said of other code. The loss is a median, because moments without the other thread cost nothing; turns in which the other
+ * where the hypervisor runs the two CPUs changes from moment to moment. The least and the most of these is what can be said
+ * of other code. The loss is a median, because moments without the other thread cost nothing; turns in which the other
  * one hardly ran don't count. About 0.1 s of two CPUs. */
 #include "analysis/machine/machine.h"
 #include "store/base/clock.h"
@@ -137,7 +138,7 @@ struct measuring {
 
 static void *measure(void *argument)
 {
-    static _Alignas(4096) volatile uint64_t area[2 * FAR_WORDS];
+    _Alignas(4096) volatile uint64_t area[2 * FAR_WORDS] = {0};
     const struct measuring *x = argument;
     struct cs_machine *m = x->m;
     double least[CS_MACHINE_SHARED_STEPS], most[CS_MACHINE_SHARED_STEPS];

@@ -112,6 +112,10 @@ static int print(const struct parsed *args, struct explanation *e, const struct 
     if (s && s->evidence)
         find_absence(e, args, s);
     explanation_print(out, args, e);
+    if (s && s->account && !operand(args, 0) && !e->places.n_functions)
+        output_note(out,
+                    "Loops and calls that stand out aren't listed: none of the hot functions has a source "
+                    "that can be read here.");
     if (s && s->rows.n && e->about != EXPLAIN_WAIT)
         note_others(out, args, e, s);
     free(e->verify);
@@ -169,7 +173,7 @@ const struct command command_explain = {
     "than they ran, it is about the wait. It also lists up to six places that stand out: waits, page faults, "
     "system calls, calls of libraries, copies, loops that turn often, and stalls. If the hottest function "
     "does "
-    "ordinary work, the document is about the first of them.\n"
+    "ordinary work, or the first of them can save more, the document is about that one.\n"
     "\n"
     "If the evidence doesn't suffice for a claim, explain makes none, and says what to record. --json prints "
     "the same document for programs.",

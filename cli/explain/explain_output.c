@@ -59,6 +59,10 @@ static void put_places(struct output *out, const struct explanation *e)
         {.key = "what", .kind = COLUMN_TEXT},
         {.key = "text", .head = "what stands out", .kind = COLUMN_TEXT, .wraps = true},
     };
+    if (!e->places.n) {
+        output_set(out, "stands_out", json_array());
+        return;
+    }
     struct table *table = output_table(out, "stands_out", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < e->places.n; i++) {
         const struct stand_out *p = &e->places.at[i];
@@ -78,8 +82,7 @@ static void put_places(struct output *out, const struct explanation *e)
         else
             table_textf(table, "%s: %s", p->function, p->what);
     }
-    if (e->places.n)
-        output_line(out, "%s", "");
+    output_line(out, "%s", "");
 }
 
 static void put_source(struct output *out, const struct parsed *args, const struct explanation *e)

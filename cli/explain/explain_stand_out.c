@@ -64,8 +64,10 @@ void explain_first_place(struct explanation *e, const struct parsed *args, const
                  share = s->row && total > 0 ? (double)s->row->samples[s->profile.main_event] / total : 0;
     const struct stand_out *first = e->places.n ? &e->places.at[0] : NULL;
     const bool schedule = *e->claim && is_schedule(e->cause);
-    if (e->about == EXPLAIN_CALL || e->about == EXPLAIN_WAIT || (*e->claim && !schedule) ||
-        (schedule && share >= ORDINARY_BELOW))
+    /* More than the claim's at most: that place is the one to begin with. */
+    const bool more = first && *e->claim && first->saves > e->of_program.high;
+    if (e->about == EXPLAIN_CALL || e->about == EXPLAIN_WAIT || (*e->claim && !schedule && !more) ||
+        (schedule && share >= ORDINARY_BELOW && !more))
         return;
     /* Of one function's own loop nobody knows whether it turns too often. */
     const bool weak = first && strcmp(first->kind, "loop") == 0 && share >= ORDINARY_BELOW;
@@ -76,7 +78,7 @@ void explain_first_place(struct explanation *e, const struct parsed *args, const
         explain_verify(e, args, s->profile.store, e->about == EXPLAIN_WAIT);
         return;
     }
-    if (!schedule || first)
+    if (!schedule || first || !e->places.n_functions)
         return;
     snprintf(
         e->missing, sizeof e->missing,

@@ -34,6 +34,7 @@ struct stand_out {
 struct stand_outs {
     struct stand_out at[STAND_OUT_MAX]; /* what could save most first */
     size_t n;
+    size_t n_functions; /* of the program, whose source can be read: others' calls and loops aren't listed */
 };
 
 /* A row of which only the kind is known. */

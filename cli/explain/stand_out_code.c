@@ -219,6 +219,7 @@ void stand_out_code(struct stand_outs *all, const struct parsed *args, const str
         if (!p || !chain_line_frame(of->code, p->start, &frame))
             continue;
         n++;
+        all->n_functions++;
         if (row == s->row)
             add_function(all, s, of, s->account);
         else if (cs_cycle_account_open(of->code, p, of->evidence, of->scheduler, NULL, &account, &ignored) ==

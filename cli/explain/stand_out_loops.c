@@ -33,6 +33,9 @@
 /* Registers that carry no address and no value of a chain. */
 #define NO_VALUES (CS_ISA_OP_REG_FLAGS | CS_ISA_OP_REG_RSP)
 
+/* Of System V's psABI: rax, rcx, rdx, rsi, rdi, r8 to r11, and vectors. */
+#define CALL_LOSES UINT64_C(0xffffffff0fc7)
+
 struct loop {
     uint32_t blocks[BLOCKS_MAX], n;
     double samples, turns, entries, saved;
@@ -59,42 +62,51 @@ static bool is_shift(const struct cs_isa_op *op)
            (op->bytes[i] == 0xc1 && way >= 4 && i + 2 < op->length && op->bytes[i + 2] == 1);
 }
 
-/* By register the registers that get something of it in the loop, over any number of turns. */
-static void find_flow(const struct loop *l, const struct cs_cycle_account *a, uint64_t to[64])
+/* Which registers hold something of what `load` loaded, behind the block that they had `before`. `*reaches`: its address does. */
+static uint64_t behind(const struct cs_cycle_account *a, const struct cs_basic_block *b, uint32_t load,
+                       uint64_t before, bool *reaches)
 {
-    memset(to, 0, 64 * sizeof *to);
-    for (uint32_t i = 0; i < l->n; i++) {
-        const struct cs_basic_block *b = &a->cfg->blocks[l->blocks[i]];
-        for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
-            const struct cs_isa_op *op = &a->insns[k].op;
-            const uint64_t reads = (op->reads | op->address_reads) & ~NO_VALUES;
-            for (unsigned r = 0; r < 64; r++)
-                if (reads >> r & 1)
-                    to[r] |= op->writes & ~NO_VALUES;
-        }
+    for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
+        const struct cs_isa_op *op = &a->insns[k].op;
+        const uint64_t writes = op->writes & ~NO_VALUES;
+        if (k == load)
+            *reaches |= (before & op->address_reads & ~NO_VALUES) != 0;
+        if (op->flags & CS_ISA_OP_CALL)
+            before &= ~CALL_LOSES;
+        if (k == load || before & (op->reads | op->address_reads))
+            before |= writes;
+        else
+            before &= ~writes;
     }
-    for (unsigned k = 0; k < 64; k++)
-        for (unsigned r = 0; r < 64; r++)
-            if (to[r] >> k & 1)
-                to[r] |= to[k];
+    return before;
 }
 
-/* A load whose address comes from what it loaded in the turn before. */
-static bool is_chain(const struct cs_isa_op *op, const uint64_t to[64])
+/* A load whose address comes from what it loaded in the turn before: registers followed around the loop. */
+static bool is_chain(const struct loop *l, const struct cs_cycle_account *a, uint32_t load)
 {
-    const uint64_t address = op->address_reads & ~NO_VALUES;
-    for (unsigned r = 0; r < 64; r++)
-        if (op->writes & ~NO_VALUES & UINT64_C(1) << r && (to[r] & address || address >> r & 1))
-            return true;
-    return false;
+    uint64_t out[BLOCKS_MAX] = {0};
+    bool reaches = false, changed = true;
+    while (changed && !reaches) {
+        changed = false;
+        for (uint32_t i = 0; i < l->n; i++) {
+            const struct cs_basic_block *b = &a->cfg->blocks[l->blocks[i]];
+            uint64_t before = 0;
+            for (uint32_t k = b->first_in; k < b->first_in + b->n_in; k++)
+                for (uint32_t from = 0; from < l->n; from++)
+                    if (a->cfg->edges[a->cfg->in[k]].from == l->blocks[from])
+                        before |= out[from];
+            const uint64_t now = behind(a, b, load, before, &reaches);
+            changed |= now != out[i];
+            out[i] = now;
+        }
+    }
+    return reaches;
 }
 
 static void look_at(struct loop *l, const struct cs_culprit_evidence *evidence,
                     const struct cs_cycle_account *a)
 {
     double most = -1;
-    uint64_t to[64];
-    find_flow(l, a, to);
     for (uint32_t i = 0; i < l->n; i++) {
         const struct cs_basic_block *b = &a->cfg->blocks[l->blocks[i]];
         for (uint32_t k = b->first_insn; k < b->first_insn + b->n_insns; k++) {
@@ -114,7 +126,7 @@ static void look_at(struct loop *l, const struct cs_culprit_evidence *evidence,
             if ((insn->op.flags & CS_ISA_OP_LOAD) && !on_stack) {
                 const struct cs_culprit_memory m = cs_culprit_evidence_memory(evidence, insn->op.offset);
                 l->loads = true;
-                l->follows |= m.seen && m.pointer >= 0.5 && is_chain(&insn->op, to);
+                l->follows |= m.seen && m.pointer >= 0.5 && is_chain(l, a, k);
             }
         }
     }
@@ -183,8 +195,9 @@ static const char *words_of(const struct loop *l, const char *kind)
 {
     return strcmp(kind, "bits") == 0 ? "works bit by bit"
            : strcmp(kind, "search") == 0
-               ? l->follows ? l->calls ? "follows pointers and calls in each turn: it searches a chain"
-                                       : "follows pointers and only reads: it searches a chain"
+               ? l->follows ? l->calls
+                                  ? "follows pointers and calls in each turn: it goes along a list or a chain"
+                                  : "follows pointers and only reads: it searches a chain"
                             : "only reads: it searches or sums up"
            : l->calls  ? "calls in each turn"
            : l->stores ? "writes in each turn"

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 fail() { echo "not ok: $*"; exit 1; }
-modes="search bits copies clocks ordinary"
+modes="search walk table bits copies clocks ordinary"
 . "$(dirname "$0")/../waits_possible.sh"
 gcc -O2 -g -o "$work/standing_out" tests/programs/standing_out.c || fail "the program doesn't build"
 for mode in $modes naps; do
@@ -15,6 +15,11 @@ for mode in $modes naps; do
     "$CYCLESCOPE" explain --store "$work/$mode" --json >"$work/$mode.json" || fail "explain $mode"
     "$CYCLESCOPE" explain --store "$work/$mode" >"$work/$mode.text" || fail "explain $mode as text"
 done
+# Without the program's source nothing of its code can be listed: that isn't ordinary work.
+cp -r tests/programs/standing_out.c "$work/gone.c"
+(cd "$work" && gcc -O2 -g -o gone gone.c && ./gone search 0 >/dev/null && "$CYCLESCOPE" record --waits -o goes -F 1000 --burst-rate 30 -- ./gone search 2 >/dev/null 2>&1 && rm gone.c)
+"$CYCLESCOPE" explain --store "$work/goes" >"$work/gone.text" || fail "explain without source"
+grep -q "aren.t listed: none of the hot" "$work/gone.text" && ! grep -qE "what stands out|Ordinary work" "$work/gone.text" || { cat "$work/gone.text"; fail "without source"; }
 grep -q bursts "$work/err" && ! grep -q ' 0 bursts' "$work/err" || { cat "$work/err"; echo "skipped: no bursts here"; exit 77; }
 python3 - "$work" <<'P' || exit 1
 import json, re, sys
@@ -28,7 +33,7 @@ def check(what, ok):
     bad += not ok
     print("ok" if ok else "not ok:", what)
 
-for mode, kinds in (("search", ("search",)), ("bits", ("bits",)), ("copies", ("call",)), ("clocks", ("call", "system-call")), ("naps", ("wait",))):
+for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("search",)), ("bits", ("bits",)), ("copies", ("call",)), ("clocks", ("call", "system-call")), ("naps", ("wait",))):
     d = json.load(open(f"{work}/{mode}.json"))
     text = " ".join(open(f"{work}/{mode}.text").read().split())
     entries, turns = map(int, re.match(r"(\d+) entries, (\d+) turns", open(f"{work}/{mode}.counted").read()).groups())
@@ -53,6 +58,10 @@ for mode, kinds in (("search", ("search",)), ("bits", ("bits",)), ("copies", ("c
         check(f"naps: {p['per_second']} a second, counted {entries / 3:.0f}", abs(p["per_second"] / (entries / 3) - 1) < 0.2)
     elif p["per_second"]:
         check(f"{mode}: {p['per_second']:.0f} a second, counted {entries / 3:.0f}", 1 / 4 < p["per_second"] / (entries / 3) < 4)
+    high = d["gain"]["program"]["high"]
+    check(f"{mode}: nothing saves more than what the document is about: {high}", d["about"] != "code" or d["claim"].startswith("What stands out") or high is None or rows[0]["saves_percent"] <= high + 0.01)
+    if p["kind"] == "search":
+        check(f"{mode}: a chain or not: {p['what']}", ("chain" in p["what"]) == (mode == "walk"))
 d = json.load(open(f"{work}/ordinary.json"))
 check(f"ordinary: no place: {d['stands_out']}", d["stands_out"] == [])
 check(f"ordinary: no claim: {d['claim']} {d['missing']}", d["claim"] is None and d["about"] == "nothing")

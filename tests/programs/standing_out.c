@@ -2,7 +2,7 @@
 /* Spends half of its time in ordinary work, spread over several functions, and a part of it at one place that could be better.
  * It prints what it counted itself: how often that place ran, and its turns.
  *
- *     standing_out MODE SECONDS    search, bits, copies, clocks, naps, ordinary */
+ *     standing_out MODE SECONDS    search, walk, table, bits, copies, clocks, naps, ordinary */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#define AHEAD 24
 #define NEVER __attribute__((noinline, noclone))
 
 static uint64_t entries, turns, sink;
 static uint32_t keys[512];
+static struct node {
+    struct node *next;
+    uint32_t key;
+} nodes[512];
+static uint32_t ahead[512]; /* key of the node that is AHEAD further on */
+static uint16_t links[512][16];
 static char from[1 << 16], to[1 << 16];
 
 /* Ordinary work: three chains, none of which has half of the time. */
@@ -45,6 +52,22 @@ NEVER static unsigned search(uint32_t key)
     while (keys[i] != key) /* search */
         i++;
     return i;
+}
+
+NEVER static const struct node *walk(const struct node *n, uint32_t key)
+{
+    while (n->key != key) /* walk */
+        n = n->next;
+    return n;
+}
+
+/* Pointers are loaded and followed, but none leads to the next one. */
+NEVER static uint32_t table(const uint16_t *link)
+{
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < 16; i++)
+        sum = (sum << 1 | sum >> 31) ^ nodes[link[i]].next->key; /* table */
+    return sum;
 }
 
 NEVER static uint32_t bits(uint32_t x)
@@ -83,6 +106,14 @@ int main(int argc, char **argv)
     const char first = mode[0], second = first ? mode[1] : 0;
     for (unsigned i = 0; i < 512; i++)
         keys[i] = i * 2654435761U;
+    for (unsigned i = 0; i < 512; i++) {
+        nodes[i] = (struct node){&nodes[(i * 5 + 1) % 512], i};
+        for (unsigned k = 0; k < 16; k++)
+            links[i][k] = (uint16_t)((i * 7 + k * k * 31) % 512);
+        ahead[i] = i;
+        for (unsigned k = 0; k < AHEAD; k++)
+            ahead[i] = (ahead[i] * 5 + 1) % 512;
+    }
     struct timespec now, begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     do {
@@ -92,6 +123,12 @@ int main(int argc, char **argv)
             sink = step(sink, 3000);
             for (unsigned i = 0; first == 's' && i < 60; i++, entries++)
                 turns += search(keys[((sink >> 20) + i) & 255]) + 1;
+            for (unsigned i = 0; first == 'w' && i < 400; i++, entries++, turns += AHEAD + 1) {
+                const unsigned at = ((unsigned)(sink >> 20) + i) & 511;
+                sink += walk(&nodes[at], ahead[at])->key;
+            }
+            for (unsigned i = 0; first == 't' && i < 4000; i++, entries++, turns += 16)
+                sink += table(links[((sink >> 20) + i) & 511]);
             for (uint32_t i = 0, x = (uint32_t)sink; first == 'b' && i < 2000;
                  i++, entries++, x = x * 1664525 + 1) {
                 turns += 24 - (unsigned)__builtin_clz((x >> 24) | 128) + 8;
