@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -45,7 +46,8 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
     CACHE_BYTES = 4 << 20,
-    VERSION = 1, /* of what is run and kept */
+    VERSION = 2, /* of what is run and kept */
+    PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */
 #define CYCLES_LEAST 0.2
@@ -259,7 +261,14 @@ enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p
 struct kept {
     double cycles, spread;
     uint32_t pages, why;
+    int64_t at; /* s, of the wall clock */
 };
+
+/* What a busy machine did to it is kept for a while only: so long reports of one recording agree. */
+static bool passes(uint32_t why)
+{
+    return why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED;
+}
 
 static bool recall(const struct cs_experiments *e, const char *key, struct kept *kept)
 {
@@ -270,8 +279,12 @@ static bool recall(const struct cs_experiments *e, const char *key, struct kept 
     if (fits)
         memcpy(kept, entry.bytes, sizeof *kept);
     cs_cache_entry_fini(&entry);
-    return fits && kept->why < CS_N_EXPERIMENT_WHY &&
-           (kept->why || (kept->cycles >= CYCLES_LEAST && kept->cycles <= CYCLES_MOST));
+    if (!fits || kept->why >= CS_N_EXPERIMENT_WHY)
+        return false;
+    const int64_t age = (int64_t)time(NULL) - kept->at;
+    if (passes(kept->why) && (age < 0 || age > PASSES_S))
+        return false;
+    return kept->why || (kept->cycles >= CYCLES_LEAST && kept->cycles <= CYCLES_MOST);
 }
 
 enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct cs_isa_op *ops, size_t n,
@@ -295,8 +308,8 @@ enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct
     pthread_mutex_lock(&e->lock);
     why = piece_run(e, &piece, result);
     pthread_mutex_unlock(&e->lock);
-    if (why != CS_EXPERIMENT_OFF && e->keeps && why != CS_EXPERIMENT_NOISY && why != CS_EXPERIMENT_RIGHTS) {
-        kept = (struct kept){result->cycles, result->spread, result->pages, why};
+    if (why != CS_EXPERIMENT_OFF && e->keeps && why != CS_EXPERIMENT_RIGHTS) {
+        kept = (struct kept){result->cycles, result->spread, result->pages, why, (int64_t)time(NULL)};
         (void)cs_cache_save(&e->cache, key, &(const struct iovec){&kept, sizeof kept}, 1);
     }
     return why;

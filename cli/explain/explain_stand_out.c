@@ -64,8 +64,9 @@ void explain_first_place(struct explanation *e, const struct parsed *args, const
                  share = s->row && total > 0 ? (double)s->row->samples[s->profile.main_event] / total : 0;
     const struct stand_out *first = e->places.n ? &e->places.at[0] : NULL;
     const bool schedule = *e->claim && is_schedule(e->cause);
-    /* More than the claim's at most: that place is the one to begin with. */
-    const bool more = first && *e->claim && first->saves > e->of_program.high;
+    /* Elsewhere, and more than the claim's at most: that place is the one to begin with. */
+    const bool more =
+        first && *e->claim && first->saves > e->of_program.high && strcmp(first->function, e->function) != 0;
     if (e->about == EXPLAIN_CALL || e->about == EXPLAIN_WAIT || (*e->claim && !schedule && !more) ||
         (schedule && share >= ORDINARY_BELOW && !more))
         return;
