@@ -161,14 +161,13 @@ static void *measure(void *argument)
 /* A CPU of another core than `first` that this process may use; -1: there is none. */
 static int other_core(const cpu_set_t *allowed, int first)
 {
-    char own[2][64], core[64], package[64], path[96];
+    char own[2][64], core[64], package[64];
     for (int cpu = first; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET((size_t)cpu, allowed))
             continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/core_id", cpu);
-        (void)cs_kernel_line(core, sizeof core, "", path);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
-        (void)cs_kernel_line(package, sizeof package, "", path);
+        (void)cs_kernel_line(core, sizeof core, "", "/sys/devices/system/cpu/cpu%d/topology/core_id", cpu);
+        (void)cs_kernel_line(package, sizeof package, "",
+                             "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
         if (cpu == first) {
             snprintf(own[0], sizeof own[0], "%s", core);
             snprintf(own[1], sizeof own[1], "%s", package);
