@@ -72,10 +72,6 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
         e->off_cpu_ns[r] += (double)t->all_ns - (double)(t->on_ns + t->stolen_ns + t->run_queue_ns);
     }
     e->only_child_ns[r] = (double)gate_wait_for_only_child_ns(&groups);
-    for (size_t i = 0; i < groups.n_totals; i++)
-        if (strcmp(groups.totals[i].what, "child") == 0 &&
-            GATE_ONE_CHILD * (double)groups.totals[i].ns > e->only_child_ns[r])
-            e->one_child = false;
     e->threads = groups.n_threads > e->threads ? groups.n_threads : e->threads;
     bool by_own;
     const double on = (double)groups.on_ns, queued = (double)cs_wait_for_cpu_ns(&groups, &by_own);
@@ -84,18 +80,15 @@ static int add_waits(struct gate_evidence *e, struct cs_store *store, size_t r, 
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the waits of %s", cs_store_path(store)) : 0;
 }
 
-/* In all runs or in none: else a run would differ by as much as it took. */
-static void leave_out_only_children(struct gate_evidence *e)
+void gate_leave_out_only_children(struct gate_evidence *e)
 {
     const size_t n = e->functions.n_runs;
     bool all = n > 0;
     for (size_t r = 0; r < n; r++)
         all &= e->only_child_ns[r] > 0;
-    e->one_child &= all;
+    e->one_child = all && gate_wait_kinds_take_off(&e->kinds, "child", e->only_child_ns, n);
     for (size_t r = 0; all && r < n; r++)
         e->off_cpu_ns[r] -= e->only_child_ns[r];
-    if (all)
-        gate_wait_kinds_less(&e->kinds, "child", e->only_child_ns, n);
 }
 
 static int read_run(struct gate_evidence *e, struct cs_store *store, size_t r, struct cs_error *err)
@@ -140,7 +133,6 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
 {
     const char *const store[2] = {gate->base, gate->head};
     *e = (struct gate_evidence){.waited = true,
-                                .one_child = true,
                                 .comparison = {.least = GATE_IGNORE_BELOW},
                                 .waits = {.least_percent = GATE_IGNORE_BELOW}};
     struct runs *f = &e->functions;
@@ -174,7 +166,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     sampled_cpu(e);
     e->waited &= f->n_runs > 0;
     if (e->waited)
-        leave_out_only_children(e);
+        gate_leave_out_only_children(e);
     if (runs_compare(f, &e->comparison) < 0 ||
         (e->waited && (cs_wait_changes_end(&e->waits) < 0 ||
                        gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e),

@@ -29,7 +29,7 @@ struct gate_evidence {
     struct gate_wait_kinds kinds; /* where `waited` */
     double *
         only_child_ns; /* by run: what the first process waited for its only child; out of off_cpu_ns where all runs have it */
-    bool one_child;         /* so nearly all waits for a child are, in all runs: they say nothing */
+    bool one_child;         /* that is nearly all that runs waited for children: such a wait has no row */
     bool waited;            /* all runs recorded their waits */
     struct gate_run *timed; /* runs that nothing recorded, ns of CPU time; none: 0 of them */
     size_t n_timed;
@@ -40,6 +40,9 @@ struct gate_evidence {
 /* 0, or negative errno with its sentence. Closed in both cases. */
 int gate_evidence_open(struct gate_evidence *evidence, const struct gate *gate, struct cs_error *err);
 void gate_evidence_close(struct gate_evidence *evidence);
+/* Takes waits for an only child out of off_cpu_ns and kinds: in all runs or in none, else a run would differ by as much as it
+ * took. Done when evidence is opened. */
+void gate_leave_out_only_children(struct gate_evidence *evidence);
 /* The runs of a side, as runs_add: its store's, or of two builds those that count. */
 int gate_runs_add(struct runs *runs, const struct gate *gate, unsigned side, const char *event,
                   enum profile_by by, struct cs_error *err);

@@ -11,7 +11,7 @@
  * Files of this module:
  *   gate        the subcommand gate; its header has the verdicts by two stores
  *   judge       from the evidence to the three measures
- *   evidence    what each run of two stores used
+ *   evidence    what each run of two stores used, without a shell's wait for its only child
  *   wait_kinds  all waits of a run, by kind, exactly
  *   wait_places  the lines of waits that grew
  *   counted     runs that counted their instructions

@@ -128,11 +128,16 @@ int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *ru
     return rc;
 }
 
-void gate_wait_kinds_less(struct gate_wait_kinds *kinds, const char *what, const double *ns, size_t n_runs)
+bool gate_wait_kinds_take_off(struct gate_wait_kinds *kinds, const char *what, const double *ns,
+                              size_t n_runs)
 {
+    bool nearly_all = true;
     for (size_t k = 0; k < kinds->n; k++)
-        for (size_t r = 0; strcmp(kinds->at[k].kind, what) == 0 && r < n_runs; r++)
+        for (size_t r = 0; strcmp(kinds->at[k].kind, what) == 0 && r < n_runs; r++) {
+            nearly_all &= ns[r] >= GATE_ONE_CHILD * kinds->at[k].ns[r];
             kinds->at[k].ns[r] = fmax(kinds->at[k].ns[r] - ns[r], 0);
+        }
+    return nearly_all;
 }
 
 double gate_wait_kinds_net(const struct gate_wait_kinds *kinds)

@@ -26,8 +26,8 @@ struct gate_wait_kinds {
     size_t n;
 };
 
-/* The kind that a wait is judged as. A lock's is known by its chain, and a run of few waits keeps none: then it is "lock". So
- * mutexes are judged with them, else a run has one kind or the other by chance. */
+/* The kind that a wait is judged as. Its chain says which lock it is, and a run of few waits keeps no chain: then it is "lock".
+ * So mutexes are judged with them, else a run has one kind or the other by chance. */
 const char *gate_wait_kind_of(const char *what);
 /* What a run's first process waited for another one that lived nearly as long, as `sh -c` does, in ns. That one's time is judged
  * itself, so this wait says nothing. Children one after the other don't live as long, and that wait counts: the same children
@@ -36,8 +36,9 @@ uint64_t gate_wait_for_only_child_ns(const struct cs_wait_groups *run);
 /* Of run `r` of `n_runs`. Kinds beyond the most have no sum of their own. -ENOMEM. */
 int gate_wait_kinds_add(struct gate_wait_kinds *kinds, size_t r, size_t n_runs,
                         const struct cs_wait_groups *run);
-/* Takes `ns` of each run off a kind. */
-void gate_wait_kinds_less(struct gate_wait_kinds *kinds, const char *what, const double *ns, size_t n_runs);
+/* Takes `ns` of each run off a kind. True: in each run that is GATE_ONE_CHILD of it or more. */
+bool gate_wait_kinds_take_off(struct gate_wait_kinds *kinds, const char *what, const double *ns,
+                              size_t n_runs);
 /* After the last run: which grew for sure, and which may have shrunk. `run` has side and time of each run. `least`: share of the
  * whole; by ranks alone a smaller change is none. -ENOMEM. */
 int gate_wait_kinds_end(struct gate_wait_kinds *kinds, const struct gate_run *run, size_t n_runs,

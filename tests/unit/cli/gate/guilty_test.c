@@ -116,13 +116,14 @@ TEST(what_is_sure_needs_no_candidate)
     }
 }
 
-/* A wait that grew by 20 ms a run, and no run differs. */
-static void of_wait(struct gate *gate, const char *via, const char *object)
+/* A wait that grew by 20 ms a run, and no run differs. `significant`: by itself; else it is the place with most of it. */
+static void of_kind(struct gate *gate, const char *kind, bool one_child, bool significant, const char *via,
+                    const char *object)
 {
     struct made m;
     struct cs_error err = {0};
     struct cs_wait_in_run in[RUNS];
-    struct cs_wait_change x = {.kind = "disk",
+    struct cs_wait_change x = {.kind = kind,
                                .where = "save",
                                .image = "app",
                                .meanwhile = "",
@@ -131,9 +132,10 @@ static void of_wait(struct gate *gate, const char *via, const char *object)
                                .side = {{.ns = 1e7}, {.ns = 3e7}},
                                .difference = 2e7,
                                .ratio = 3,
-                               .significant = true};
+                               .significant = significant};
     double net;
     of_runs(&m, 0, 0);
+    m.e.one_child = one_child;
     for (size_t r = 0; r < RUNS; r++)
         in[r] = (struct cs_wait_in_run){(side_of(r) ? 3e7 : 1e7) + 1e4 * (double)(r % 3), 0, 0};
     x.by_run.at = in;
@@ -141,9 +143,14 @@ static void of_wait(struct gate *gate, const char *via, const char *object)
     m.e.waits.at = &x;
     m.e.waits.n = 1;
     *gate = (struct gate){.n_guilty = 0};
-    assert_int_equal(gate_guilty_waits(gate, &m.e, false, NULL, 0, &net, &err), 0);
+    assert_int_equal(gate_guilty_waits(gate, &m.e, !significant, NULL, 2e7, &net, &err), 0);
+    assert_true(gate->n_guilty && significant ? net > 0.015 && net < 0.025 : net == 0);
+}
+
+static void of_wait(struct gate *gate, const char *via, const char *object)
+{
+    of_kind(gate, "disk", false, true, via, object);
     assert_int_equal(gate->n_guilty, 1);
-    assert_true(net > 0.015 && net < 0.025);
 }
 
 TEST(a_wait_names_its_call_and_its_object)
@@ -159,6 +166,22 @@ TEST(a_wait_names_its_call_and_its_object)
     of_wait(&gate, "", "");
     assert_string_equal(gate.guilty[0].cause_text, "disk: 0.03 s of a run, 0.01 s before");
     gate_fini(&gate);
+}
+
+/* The shell's wait is as long as its child runs, and the child's time has rows of its own. */
+TEST(a_wait_for_an_only_child_has_no_row)
+{
+    static const struct {
+        const char *kind;
+        bool one_child;
+        size_t rows;
+    } of[] = {{"child", true, 0}, {"child", false, 1}, {"disk", true, 1}};
+    for (size_t i = 0; i < 2 * sizeof of / sizeof *of; i++) {
+        struct gate gate;
+        of_kind(&gate, of[i / 2].kind, of[i / 2].one_child, i % 2, "", "");
+        assert_int_equal(gate.n_guilty, of[i / 2].rows);
+        gate_fini(&gate);
+    }
 }
 
 /* It executes more, and waits longer: both have a row. There are no stores to find lines in. */
@@ -193,6 +216,7 @@ int main(void)
         cmocka_unit_test(less_than_half_of_a_growth_is_not_dominant_and_less_than_a_quarter_is_no_candidate),
         cmocka_unit_test(what_is_sure_needs_no_candidate),
         cmocka_unit_test(a_wait_names_its_call_and_its_object),
+        cmocka_unit_test(a_wait_for_an_only_child_has_no_row),
         cmocka_unit_test(a_function_that_waits_has_its_instructions_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
