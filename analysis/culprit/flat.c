@@ -4,9 +4,9 @@
  * has it still if fewer lines than it holds came since. Bursts are taken as independent draws of what the program does, which
  * overstates the lines in between where a program has phases. */
 #include "analysis/culprit/flat.h"
-#include "analysis/culprit/image_evidence.h"
-#include "analysis/culprit/model.h"
-#include "analysis/culprit/working_set.h"
+#include "analysis/culprit/evidence/image_evidence.h"
+#include "analysis/culprit/evidence/working_set.h"
+#include "analysis/culprit/verdict_model.h"
 #include "store/base/array.h"
 #include "store/base/order.h"
 #include "store/catalog.h"

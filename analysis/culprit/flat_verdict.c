@@ -2,8 +2,10 @@
 /* What a mean instruction's misses and wrong guesses cost at least, likely and at most, against the cycles that it takes. The
  * bounds are wide: cores hide misses behind other work, and what bursts can't see of caches and predictors is taken as unknown.
  * So a part is named only where that leaves no other to be the first. */
+#include "analysis/culprit/account/account_model.h"
+#include "analysis/culprit/classify/model.h"
 #include "analysis/culprit/flat.h"
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/verdict_model.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Does a procedure spend its time in a loop that waits for another thread to change memory? Proven by its text. */
 #pragma once
 
-#include "analysis/culprit/cycle_account.h"
+#include "analysis/culprit/account/cycle_account.h"
 
 struct cs_culprit_spin {
     double samples; /* of the loop */

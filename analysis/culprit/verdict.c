@@ -8,7 +8,9 @@
  * weighted by the time there, so that time without bursts counts most. A cause that counted events
  * speak for needs no bursts. */
 #include "analysis/culprit/verdict.h"
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/account/account_model.h"
+#include "analysis/culprit/classify/model.h"
+#include "analysis/culprit/verdict_model.h"
 
 #include <assert.h>
 #include <math.h>

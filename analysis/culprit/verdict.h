@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether the bursts of a procedure carry a verdict. The cause with the largest share must be first, and not
+/* What an account of cycles comes to: a first cause, or none. The folders hold how it is made, and none includes this one:
+ *   classify/  a stall, and which instruction is responsible
+ *   evidence/  what a store has about an image
+ *   account/   the cycles of each instruction of a procedure
+ *
+ * Files of this module:
+ *   verdict        whether the evidence carries a first cause
+ *   verdict_model  constants of these alone
+ *   flat           a program of many small functions, as one
+ *   flat_verdict   its first cause
+ *   spin           a loop that only another thread can end
+ *
+ * Whether the bursts of a procedure carry a verdict. The cause with the largest share must be first, and not
  * by the chance of which moments bursts met. */
 #pragma once
 
-#include "analysis/culprit/cycle_account.h"
+#include "analysis/culprit/account/cycle_account.h"
 
 enum { CS_VERDICT_SEVERAL_MAX = 4 };
 

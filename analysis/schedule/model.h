@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Constants of static cycles: how a time line becomes steps, and the generic core for machines without llvm-mca. Its
- * latencies are those that cores of the last ten years share. Format and use as in analysis/culprit/model.h. */
+ * latencies are those that cores of the last ten years share. Format and use as in analysis/culprit/classify/model.h. */
 #pragma once
 
 /* A loop whose chains allow less than this of its cycles waits for ports; unit: share; source: trial; shows:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A cause is named where its lower bound is enough time of the program. What the schedule alone says (chains, ports, fetch) is
  * what ordinary work costs, and isn't named. */
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/verdict_model.h"
 #include "cli/command/figures.h"
 #include "cli/explain/stand_out.h"
 #include "cli/output/output.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accuracy: frequency estimates against exact counts. dcpi-1997 section 6.2, figures 8 and 9. */
-#include "analysis/culprit/image_evidence.h"
+#include "analysis/culprit/evidence/image_evidence.h"
 #include "analysis/validation/oracle_fit.h"
 #include "cli/command/figures.h"
 #include "cli/output/output.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calc: why a procedure was slow, instruction by instruction. dcpi-1997 sections 3.2 and 6.3 (dcpicalc). */
 #include "cli/procedure/calc.h"
-#include "analysis/culprit/working_set.h"
+#include "analysis/culprit/evidence/working_set.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/accesses.h"
 #include "cli/procedure/subject.h"

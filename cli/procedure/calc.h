@@ -27,7 +27,7 @@
  * Parts of calc that sum shares: the table of figure 4, and where time went in words. */
 #pragma once
 
-#include "analysis/culprit/cycle_account.h"
+#include "analysis/culprit/account/cycle_account.h"
 #include "analysis/culprit/verdict.h"
 #include "cli/output/output.h"
 

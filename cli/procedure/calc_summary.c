@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of causes (dcpi-1997 figure 4), and the sentence that names the largest cause. */
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/verdict_model.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 #include "store/base/order.h"

@@ -9,7 +9,7 @@
  * threads until it is closed. */
 #pragma once
 
-#include "analysis/culprit/cycle_account.h"
+#include "analysis/culprit/account/cycle_account.h"
 
 struct finish_ahead;
 

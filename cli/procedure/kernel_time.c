@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples are counts, so two of them differ by chance as their sum's square root. */
 #include "cli/procedure/kernel_time.h"
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/account/account_model.h"
+#include "analysis/culprit/verdict_model.h"
 #include "cli/profile/called/called_claim.h"
 
 #include <assert.h>

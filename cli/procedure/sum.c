@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sum: where all cycles of a program went, by cause: figure 4 over every procedure. dcpi-1997 section 3. */
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/evidence/evidence_model.h"
 #include "cli/command/time_range.h"
 #include "cli/procedure/finish_ahead.h"
 #include "cli/procedure/sum_tables.h"

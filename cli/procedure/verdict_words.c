@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a report says where the evidence is too weak for a verdict: what is missing, and how to get it. */
-#include "analysis/culprit/model.h"
+#include "analysis/culprit/verdict_model.h"
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 

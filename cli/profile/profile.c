@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Goes through a store's catalogue and keeps what its heads say, grouped by image and event. */
 #include "cli/profile/profile.h"
-#include "analysis/culprit/counted.h"
+#include "analysis/culprit/classify/counted.h"
 #include "analysis/frequency/edge_flow.h"
 #include "cli/output/hint.h"
 #include "cli/output/output.h"

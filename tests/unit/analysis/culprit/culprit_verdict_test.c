@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether the evidence carries a first cause. */
 #include "analysis/culprit/verdict.h"
-#include "tests/unit/analysis/culprit/culprit_stalls.h"
+#include "tests/unit/analysis/culprit/classify/culprit_stalls.h"
 
 /* Draws bursts, each of the first cause, the second or another one, and counts how often the second leads: so many
  * bursts as are said to be needed make that one verdict in twenty, and a quarter of them more. */
