@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/explain/stand_out.h"
+#include "cli/profile/called/chain_line.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,6 +11,19 @@ struct stand_out stand_out_of(const char *kind)
 {
     return (struct stand_out){
         .kind = kind, .turns = (double)NAN, .a_second = (double)NAN, .bytes = (double)NAN};
+}
+
+void stand_out_place(struct stand_out *row, struct cs_image_code *code, uint64_t address,
+                     const char *function)
+{
+    struct cs_image_frame frame;
+    cs_image_short_name(function, row->function, sizeof row->function);
+    if (!chain_line_frame(code, address, &frame))
+        return;
+    row->line = frame.line;
+    snprintf(row->file, sizeof row->file, "%s", frame.file);
+    if (*frame.function)
+        cs_image_short_name(frame.function, row->function, sizeof row->function);
 }
 
 static void take_out(struct stand_outs *all, size_t i)

@@ -39,6 +39,9 @@ struct stand_outs {
 
 /* A row of which only the kind is known. */
 struct stand_out stand_out_of(const char *kind);
+/* Its line and function: the innermost inlined one at `address`, `function` (as the linker has it) where that isn't known. */
+void stand_out_place(struct stand_out *row, struct cs_image_code *code, uint64_t address,
+                     const char *function);
 /* In its order. Of equal kind and line only the one that saves more stays; beyond STAND_OUT_MAX the last one goes. */
 void stand_outs_add(struct stand_outs *all, const struct stand_out *row);
 

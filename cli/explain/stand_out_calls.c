@@ -50,9 +50,8 @@ static void add_up(const struct called *c, struct sums *sums)
     qsort(sums->at, sums->n, sizeof *sums->at, by_samples);
 }
 
-static void place_row(struct stand_out *row, const struct called *c, const struct called_line *at)
+static void place_row(struct stand_out *row, const struct called_line *at)
 {
-    (void)c;
     snprintf(row->function, sizeof row->function, "%s", at->function);
     snprintf(row->file, sizeof row->file, "%s", at->file);
     row->line = at->line;
@@ -124,7 +123,7 @@ static void add_faults(struct stand_outs *all, const struct called *c, const str
     }
     if (!most || faults < CALLS_FROM * c->total || faults < PROFILE_SAMPLES_FEW)
         return;
-    place_row(&row, c, &c->lines[most->first->line]);
+    place_row(&row, &c->lines[most->first->line]);
     row.percent = row.saves = 100 * fmin((faults + back) / c->total, 1);
     snprintf(row.what, sizeof row.what,
              "page faults, %.1f %%: memory is touched for the first time: ", 100 * faults / c->total);
@@ -150,7 +149,7 @@ static void add_calls(struct stand_outs *all, const struct calc_subject *s, cons
     char text[200];
     if (own < (in_kernel ? KERNEL_FROM : CALLS_FROM) * c->total || own < PROFILE_SAMPLES_FEW || at->begins)
         return;
-    place_row(&row, c, at);
+    place_row(&row, at);
     row.percent = 100 * own / c->total;
     row.saves = in_kernel ? row.percent : 0.6 * row.percent; /* a cheaper call may do */
     snprintf(row.what, sizeof row.what, "%s%.80s here", sum->first->kind == CALLED_LIBRARY ? "calls of " : "",

@@ -61,19 +61,6 @@ static const struct cs_culprit_suspect *worst_of(const struct cs_cycle_account *
     return worst;
 }
 
-static void find_place(struct stand_out *row, struct cs_image_code *code, uint64_t address,
-                       const char *function)
-{
-    struct cs_image_frame frame;
-    cs_image_short_name(function, row->function, sizeof row->function);
-    if (!chain_line_frame(code, address, &frame))
-        return;
-    row->line = frame.line;
-    snprintf(row->file, sizeof row->file, "%s", frame.file);
-    if (*frame.function)
-        cs_image_short_name(frame.function, row->function, sizeof row->function);
-}
-
 static double samples_of(const struct cs_cycle_account *a, enum cs_culprit_cause cause, bool least)
 {
     const struct cs_cycle_account_summary *s = &a->summary;
@@ -104,7 +91,7 @@ static void add_cause(struct stand_outs *all, const struct calc_subject *s, cons
     const struct cs_culprit_suspect *suspect = worst_of(a, cause, &address, &part);
     if (!address)
         return;
-    find_place(&row, of->code, address, a->procedure->name);
+    stand_out_place(&row, of->code, address, a->procedure->name);
     row.percent = 100 * fmin(likely / total, 1);
     row.saves = 100 * fmin(least / total, 1) * saved_of(cause);
     snprintf(row.what, sizeof row.what, "%s, %.0f %% of %.80s's time%s%.110s",
@@ -147,7 +134,7 @@ static void add_copies(struct stand_outs *all, const struct calc_subject *s, con
         struct stand_out row = stand_out_of("copy");
         if (!(insn->op.flags & CS_ISA_OP_REPEAT) || insn->attributed < CAUSE_FROM * total)
             continue;
-        find_place(&row, of->code, insn->op.offset, a->procedure->name);
+        stand_out_place(&row, of->code, insn->op.offset, a->procedure->name);
         row.percent = 100 * fmin(insn->attributed / total, 1);
         row.saves = 0.9 * row.percent;
         row.bytes = bytes_of(of->evidence, insn->op.offset);

@@ -9,9 +9,7 @@
 #include "analysis/cfg/loops.h"
 #include "cli/command/figures.h"
 #include "cli/explain/stand_out.h"
-#include "cli/profile/called/chain_line.h"
 #include "image/isa/semantics.h"
-#include "store/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +36,7 @@
 
 struct loop {
     uint32_t blocks[BLOCKS_MAX], n;
-    double samples, turns, entries, saved;
+    double samples, turns, entries;
     bool stores, loads, calls, shifts, follows, locks, skip;
     uint64_t hottest;
 };
@@ -209,18 +207,11 @@ static void add(struct stand_outs *all, const struct calc_subject *s, struct cs_
 {
     const double total = (double)s->rows.total[s->profile.main_event], rate = stand_out_rate(s);
     const char *advice = NULL, *kind = kind_of(l, &advice);
-    struct cs_image_frame frame;
     char often[80] = "";
     if (!kind || (rate > 0 && l->entries * rate < (strcmp(kind, "loop") == 0 ? OFTEN : SEARCHED_OFTEN)))
         return;
     struct stand_out row = stand_out_of(kind);
-    cs_image_short_name(a->procedure->name, row.function, sizeof row.function);
-    if (chain_line_frame(code, l->hottest, &frame)) {
-        row.line = frame.line;
-        snprintf(row.file, sizeof row.file, "%s", frame.file);
-        if (*frame.function)
-            cs_image_short_name(frame.function, row.function, sizeof row.function);
-    }
+    stand_out_place(&row, code, l->hottest, a->procedure->name);
     row.percent = 100 * fmin(l->samples / total, 1);
     row.saves = row.percent * (strcmp(kind, "loop") == 0 ? 0.5 : 0.9) * (1 - 1 / l->turns);
     row.turns = l->turns;
