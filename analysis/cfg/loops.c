@@ -13,15 +13,10 @@ static bool has(const uint32_t *blocks, uint32_t n, uint32_t block)
     return false;
 }
 
-static bool is_there(const double *ran, uint32_t edge)
-{
-    return !ran || ran[edge] > 0;
-}
-
 /* Adds what comes back by the edge from `source`. Returns the new number of blocks; `n` where it closes no loop; more than
  * `most` where there is no room. */
-static uint32_t add_way(const struct cs_cfg *cfg, const double *ran, uint32_t source, uint32_t *blocks,
-                        uint32_t n, uint32_t most)
+static uint32_t add_way(const struct cs_cfg *cfg, uint32_t source, uint32_t *blocks, uint32_t n,
+                        uint32_t most)
 {
     const uint32_t before = n;
     if (has(blocks, n, source))
@@ -32,8 +27,8 @@ static uint32_t add_way(const struct cs_cfg *cfg, const double *ran, uint32_t so
     for (uint32_t at = before; at < n; at++) {
         const struct cs_basic_block *b = &cfg->blocks[blocks[at]];
         for (uint32_t i = b->first_in; i < b->first_in + b->n_in; i++) {
-            const uint32_t edge = cfg->in[i], from = cfg->edges[edge].from;
-            if (!is_there(ran, edge) || (from < cfg->n_blocks && has(blocks, n, from)))
+            const uint32_t from = cfg->edges[cfg->in[i]].from;
+            if (from < cfg->n_blocks && has(blocks, n, from))
                 continue;
             if (from >= cfg->n_blocks)
                 return before;
@@ -45,8 +40,7 @@ static uint32_t add_way(const struct cs_cfg *cfg, const double *ran, uint32_t so
     return n;
 }
 
-uint32_t cs_cfg_loop(const struct cs_cfg *cfg, const double *ran, uint32_t head, uint32_t *blocks,
-                     uint32_t most)
+uint32_t cs_cfg_loop(const struct cs_cfg *cfg, uint32_t head, uint32_t *blocks, uint32_t most)
 {
     assert(head < cfg->n_blocks && most > 0);
     const struct cs_basic_block *b = &cfg->blocks[head];
@@ -54,11 +48,11 @@ uint32_t cs_cfg_loop(const struct cs_cfg *cfg, const double *ran, uint32_t head,
     bool closed = false;
     blocks[0] = head;
     for (uint32_t i = b->first_in; i < b->first_in + b->n_in; i++) {
-        const uint32_t edge = cfg->in[i], from = cfg->edges[edge].from;
-        if (from >= cfg->n_blocks || !is_there(ran, edge))
+        const uint32_t from = cfg->edges[cfg->in[i]].from;
+        if (from >= cfg->n_blocks)
             continue;
         const bool known = has(blocks, n, from);
-        const uint32_t more = add_way(cfg, ran, from, blocks, n, most);
+        const uint32_t more = add_way(cfg, from, blocks, n, most);
         if (more > most)
             return 0;
         closed |= known || more > n;

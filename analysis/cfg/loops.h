@@ -5,9 +5,8 @@
 #include "analysis/cfg/cfg.h"
 
 /* The loop of `head`: writes the numbers of its blocks to `blocks`, the head first, and returns how many they are. 0: `head` is
- * no head, or the loop has more than `most` blocks. `ran` (may be NULL) is by edge: edges with 0 aren't there. Pure. */
-uint32_t cs_cfg_loop(const struct cs_cfg *cfg, const double *ran, uint32_t head, uint32_t *blocks,
-                     uint32_t most);
+ * no head, or the loop has more than `most` blocks. Pure. */
+uint32_t cs_cfg_loop(const struct cs_cfg *cfg, uint32_t head, uint32_t *blocks, uint32_t most);
 
-/* How often control comes to the head from outside of the loop. */
+/* How often control comes to the head from outside of the loop. `ran`: by edge. */
 double cs_cfg_loop_entries(const struct cs_cfg *cfg, const double *ran, const uint32_t *blocks, uint32_t n);

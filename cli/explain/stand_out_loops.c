@@ -241,7 +241,7 @@ void stand_out_loops(struct stand_outs *all, const struct calc_subject *s, struc
          !f.from_samples && b < a->cfg->n_blocks && found->n < sizeof found->at / sizeof *found->at; b++) {
         struct loop *l = &found->at[found->n];
         *l = (struct loop){.n = 0};
-        l->n = f.block[b] > 0 ? cs_cfg_loop(a->cfg, NULL, b, l->blocks, BLOCKS_MAX) : 0;
+        l->n = f.block[b] > 0 ? cs_cfg_loop(a->cfg, b, l->blocks, BLOCKS_MAX) : 0;
         if (!l->n)
             continue;
         look_at(l, evidence, a);
