@@ -36,6 +36,8 @@ static void tell(struct explanation *e, const struct stand_out *row)
     e->line = row->line;
     e->advice = row->advice;
     e->gain_elsewhere = false;
+    if (strcmp(e->function, row->function) != 0)
+        *e->image = 0; /* the hottest function's, and of this one not known */
     snprintf(e->file, sizeof e->file, "%s", row->file);
     snprintf(e->function, sizeof e->function, "%s", row->function);
     snprintf(e->cause, sizeof e->cause, "%s", row->kind);
