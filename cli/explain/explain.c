@@ -112,12 +112,13 @@ static int print(const struct parsed *args, struct explanation *e, const struct 
     if (s && s->evidence)
         find_absence(e, args, s);
     explanation_print(out, args, e);
-    if (s && s->account && !operand(args, 0) && !e->places.n_functions)
+    if (e->places.n_hot && !e->places.n_functions)
         output_note(out,
-                    "Loops and calls that stand out aren't listed: none of the hot functions has a source "
+                    "Loops and stalls that stand out aren't listed: none of the hot functions has a source "
                     "that can be read here.");
     if (s && s->rows.n && e->about != EXPLAIN_WAIT)
         note_others(out, args, e, s);
+    explanation_print_next(out, args, e);
     free(e->verify);
     return output_close(out);
 }

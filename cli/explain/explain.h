@@ -110,5 +110,6 @@ void explain_machine(struct explanation *e, const struct cs_wait_groups *waits);
 /* Fills `absence` with the longest wait, where it is long enough to be worth a look although threads ran longer. */
 void explain_besides(struct explanation *e, const struct parsed *args, const struct cs_wait_groups *waits);
 
-/* Writes it to `out`. */
+/* Writes it to `out`; and, behind all notes, what to type next. */
 void explanation_print(struct output *out, const struct parsed *args, const struct explanation *e);
+void explanation_print_next(struct output *out, const struct parsed *args, const struct explanation *e);

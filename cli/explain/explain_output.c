@@ -196,12 +196,6 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
     put_gain(out, e);
     if (e->verify)
         output_line(out, "After the change: %s", e->verify);
-    if (e->about == EXPLAIN_WAIT)
-        output_next(out, args, "next:", "waits", NULL, " --critical-path      (what it would save)");
-    else if (e->about == EXPLAIN_CALL)
-        output_next(out, args, "next:", "callees", e->function, "      (all that it calls)");
-    else if (*e->function)
-        output_next(out, args, "next:", "calc", e->function, "      (instruction by instruction)");
     output_set(out, "version", json_integer(EXPLAIN_VERSION));
     output_set(out, "about", json_string(names[e->about]));
     output_set(out, "claim", text_or_null(e->claim));
@@ -213,4 +207,14 @@ void explanation_print(struct output *out, const struct parsed *args, const stru
     output_set(out, "place", place_json(e));
     output_set(out, "advice", text_or_null(e->advice));
     output_set(out, "verify", text_or_null(e->verify));
+}
+
+void explanation_print_next(struct output *out, const struct parsed *args, const struct explanation *e)
+{
+    if (e->about == EXPLAIN_WAIT)
+        output_next(out, args, "next:", "waits", NULL, " --critical-path      (what it would save)");
+    else if (e->about == EXPLAIN_CALL)
+        output_next(out, args, "next:", "callees", e->function, "      (all that it calls)");
+    else if (*e->function)
+        output_next(out, args, "next:", "calc", e->function, "      (instruction by instruction)");
 }

@@ -34,7 +34,8 @@ struct stand_out {
 struct stand_outs {
     struct stand_out at[STAND_OUT_MAX]; /* what could save most first */
     size_t n;
-    size_t n_functions; /* of the program, whose source can be read: others' calls and loops aren't listed */
+    size_t n_hot;       /* functions with enough samples for a look */
+    size_t n_functions; /* of these, whose source can be read: others' loops and stalls aren't listed */
 };
 
 /* A row of which only the kind is known. */

@@ -198,6 +198,7 @@ void stand_out_code(struct stand_outs *all, const struct parsed *args, const str
         if ((double)row->samples[event] < FUNCTION_FROM * (double)s->rows.total[event] ||
             row->samples[event] < PROFILE_SAMPLES_FEW)
             break;
+        all->n_hot++;
         if (!row->image || row->image->image.kind != CS_IMAGE_ELF || !row->readable || !row->name)
             continue;
         const struct analysed *of = of_image(images, &n_images, args, s, row->image);
