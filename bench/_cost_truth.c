@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cycles a turn of pieces of a running program's code, each alone in a loop: _cost_truth IMAGE PIECES LOOKS COMMAND...
  *
- * PIECES has a line for each, "START N", a hexadecimal address in the image and how many instructions: straight code, of which the last
- * may be a branch. The program runs until it comes to START, and stands. A child takes over its registers and, page by page
- * when they are touched, copies of its memory at the same addresses. There the piece runs in place, with its own alignment:
- * its last branch is replaced by "dec REGISTER; jnz START", conditional branches within lead to the next instruction either way. A
- * comparison of registers that fuses with the last branch goes with it (analysis/experiment). Time is the difference of many and a quarter as many turns, in
- * cycles by a chain of multiplications that is timed in between. Each piece is measured at LOOKS moments.
+ * PIECES has a line for each, "START N", a hexadecimal address in the image and how many instructions: straight code, of which
+ * the last may be a branch. The program runs until it comes to START, and stands. A child takes over its registers and, page by
+ * page when they are touched, copies of its memory at the same addresses. There the piece runs in place, with its own
+ * alignment, as the loop that analysis/experiment makes of it (piece.h), and is timed as there (child/bare_loop.h). Each piece
+ * is measured at LOOKS moments.
  *
- * Prints "piece INDEX look CYCLES SPREAD_PERCENT TURNS PAGES", "refused INDEX why", "model INDEX CYCLES" (our scheduler's, of the code as it
- * ran), "experiment INDEX CYCLES PAGES" or "unable INDEX why" (the product's own run, with nothing of the process), and
- * "text INDEX INSTRUCTION" for llvm-mca. */
+ * Prints "piece INDEX look CYCLES SPREAD_PERCENT TURNS PAGES", "refused INDEX why", "model INDEX CYCLES" (our scheduler's, of
+ * the code as it ran), "experiment INDEX CYCLES PAGES" or "unable INDEX why" (the product's own run, with nothing of the
+ * process), and "text INDEX INSTRUCTION" for llvm-mca. */
 #include "analysis/machine/machine.h"
 #include "analysis/schedule/schedule.h"
 #include "bench/bare_loop.h"

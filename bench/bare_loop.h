@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A piece of another process' code alone in a loop (analysis/experiment), in a child of ours that took over the other's registers and,
- * page by page when they are touched, copies of its memory. For _cost_truth.c. */
+/* A piece of another process' code alone in a loop (analysis/experiment), in a child of ours that took over the other's
+ * registers and, page by page when they are touched, copies of its memory. For _cost_truth.c. */
 #pragma once
 
 #include "analysis/experiment/piece.h"

@@ -38,8 +38,8 @@ struct cs_culprit_verdict {
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
-     * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost as much. Or sharing,
-     * which at the least that such a line costs wouldn't be first. */
+     * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost
+     * as much. Or sharing, which at the least that such a line costs wouldn't be first. */
     bool contended;
     /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it should take.
      * Bursts didn't look for them; or they met them, which leaves no verdict. */

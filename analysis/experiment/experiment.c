@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process is started from an anonymous file with an image of its own. It has nothing of ours but one file of memory, the order. Where registers and memory as they were made up lead nowhere, others are tried. */
+/* The process is started from an anonymous file with an image of its own. It has nothing of ours but one file of memory, the
+ * order. Where registers and memory as they were made up lead nowhere, others are tried. */
 #include "analysis/experiment/experiment.h"
 #include "analysis/experiment/piece.h"
 #include "store/base/cache.h"
 #include "store/base/clock.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

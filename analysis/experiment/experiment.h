@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cycles of code by experiment: it runs alone in a loop, with registers and memory that are made up, and is timed. After BHive
- * (IISWC 2019). The first level of cache holds all data, and branches lead to the next instruction either way. What comes out is the
- * time of a turn of the core itself: no misses, few mispredictions.
+/* Cycles of code by experiment: it runs alone in a loop, with registers and memory that are made up, and is timed. After
+ * BHive (IISWC 2019). The first level of cache holds all data, and branches lead to the next instruction either way. What
+ * comes out is the time of a turn of the core itself: no misses, few mispredictions.
  *
  *     struct cs_experiments *e = cs_experiments_open(processor, most);
  *     cs_experiments_run(e, ops, n, &result) == CS_EXPERIMENT_DONE ... result.cycles
  *     cs_experiments_close(e);
  *
- * The code comes from a stranger's file. It runs in a process that has no rights (child/), with nothing of ours in its memory, and
- * for a bounded time. Its answer is checked as a stranger's word. x86-64 only; elsewhere nothing runs. The processor must be the one
- * that was profiled: the caller sees to that.
+ * The code comes from a stranger's file. It runs in a process that has no rights (child/), with nothing of ours in its
+ * memory, and for a bounded time. Its answer is checked as a stranger's word. x86-64 only; elsewhere nothing runs. The
+ * processor must be the one that was profiled: the caller sees to that.
  *
  * Files of this module:
  *   experiment  many of them: the process, its answer, what is kept
@@ -38,7 +38,7 @@ enum cs_experiment_why {
     CS_EXPERIMENT_SIGNAL, /* an instruction that this processor hasn't, or that isn't allowed */
     CS_EXPERIMENT_NOISY,  /* others have a part of the core, or turns differ */
     CS_EXPERIMENT_RIGHTS, /* its rights couldn't be given up: nothing was run */
-    CS_EXPERIMENT_VALUES, /* not from here: whoever asked believes that it took what made-up values made it take */
+    CS_EXPERIMENT_VALUES, /* never from here: the caller's reason not to use the cycles, because values decide them */
     CS_EXPERIMENT_FAILED, /* the process came to another end, or to none */
     CS_N_EXPERIMENT_WHY,
 };
@@ -52,10 +52,11 @@ struct cs_experiment_result {
 
 struct cs_experiments;
 
-/* `processor`: names it for what is kept between calls (store/base/cache.h); NULL: nothing is kept. `most`: experiments that may be
- * made, besides those that are kept. NULL: no memory. */
+/* `processor`: names it for what is kept between calls (store/base/cache.h); NULL: nothing is kept. `most`: experiments that
+ * may be made, besides those that are kept. NULL: no memory. */
 struct cs_experiments *cs_experiments_open(const char *processor, unsigned most);
 void cs_experiments_close(struct cs_experiments *experiments);
-/* A turn of these instructions, in the order in which they run; the last is followed by the first. NULL for `experiments`: OFF. */
+/* A turn of these instructions, in the order in which they run; the last is followed by the first. NULL for `experiments`:
+ * OFF. */
 enum cs_experiment_why cs_experiments_run(struct cs_experiments *experiments, const struct cs_isa_op *ops,
                                           size_t n, struct cs_experiment_result *result);

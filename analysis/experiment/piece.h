@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instructions as a loop that can run by itself. Internal to this module and the benchmark of its truth. Pure.
  *
- * A turn is the instructions in the order in which they run. Its last branch, and a comparison that fuses with it, make way for
- * "dec REGISTER; jnz". Every instruction keeps its place if they all can, and with it its alignment; else they are packed. Branches
- * within have a displacement of 0 where the next instruction follows. A branch that was taken keeps its target, and a jump to the same
- * place stands behind it.
+ * A turn is the instructions in the order in which they run. Its last branch, and a comparison that fuses with it, make way
+ * for "dec REGISTER; jnz". Every instruction keeps its place if they all can, and with it its alignment; else they are
+ * packed. Branches within have a displacement of 0 where the next instruction follows. A branch that was taken keeps its
+ * target, and a jump to the same place stands behind it.
  *
  * Registers: what forms an address points to a page and an offset of its own. So no store meets another's load. Numbers are
  * small. */

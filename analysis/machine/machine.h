@@ -100,7 +100,7 @@ void cs_machine_detect(struct cs_machine *out);
 /* Measures core_hz, tsc_hz and the latencies on the calling CPU; about 0.4 s and 64 MB for that time. */
 int cs_machine_measure(struct cs_machine *machine, struct cs_error *err);
 /* Part of it: what a shared line costs, by two threads on two cores. All 0 where there is only one core, or other programs
- * leave too little of the second one. core_hz is known. */
+ * leave too little of the second one. Needs core_hz. */
 void cs_machine_measure_shared(struct cs_machine *machine);
 
 /* The same, unless this machine was measured since it started and within the last hour: then that, from the

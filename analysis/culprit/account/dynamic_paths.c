@@ -212,8 +212,8 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
     }
 }
 
-/* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. `turn` and `all`: of the loop, and of
- * the lives' path. */
+/* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. `turn` and `all`: of the loop,
+ * and of the lives' path. */
 static double of_life(const struct plan *p, uint32_t life, double turn, double all)
 {
     const struct route *r = &p->routes[life], *loop = &p->routes[r->life_of - 1];

@@ -338,9 +338,9 @@ static double stores_queue(const struct cs_culprit_stall *s, const struct cs_mac
 }
 
 /* A line that is away comes back from the other core, about as late as from memory. Two threads that both wait for it get
- * it in turns, so that each loses about its own time between two accesses. A locked operation needs the bytes now, and so does a
- * load that doesn't take them from a young store of its own. Plain stores alone wait in the store buffer, where they cost
- * nothing, and aren't named. */
+ * it in turns, so that each loses about its own time between two accesses. A locked operation needs the bytes now, and so
+ * does a load that doesn't take them from a young store of its own. Plain stores alone wait in the store buffer, where they
+ * cost nothing, and aren't named. */
 static bool line_taken(const struct cs_culprit_stall *s, const struct cs_machine *m,
                        const struct cs_culprit_sharing *l, struct cs_culprit_suspect *out)
 {

@@ -5,7 +5,7 @@
  * Files of this module:
  *   bare_loop  the way into the loop and out of it, and its time
  *   child      a process without rights in which code of strangers runs
- *   order      what that process is told, and what it answers
+ *   order      what that process gets, and what it answers
  *
  * Needs no libc. If you run code of strangers here, do so in a process that they may take over. x86-64 only. One thread. */
 #pragma once
@@ -38,6 +38,6 @@ struct bare_time {
 /* Writes the ways in and out to `routine`, BARE_ROUTINE_BYTES that can be run from now on. Returns where the code is to leave
  * to. */
 uint64_t bare_prepare(uint8_t *routine, const struct bare_loop *loop);
-/* `pages`: counts data pages that have come, by whoever brings them when they are touched. Runs what `bare_prepare` was called
+/* `pages`: how many data pages have come; the fault handler that brings them counts. Runs what `bare_prepare` was called
  * for last, from these registers. */
 void bare_measure(const uint64_t *registers, const volatile unsigned *pages, struct bare_time *out);

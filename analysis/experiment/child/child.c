@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process in which code of strangers runs. It is a program of its own, so that nothing of ours is in its memory. Before
  * that code it closes all files, is nobody, and has no capabilities. It may end, return from a signal, and map a page of
- * anonymous memory that can't be run: credentials(7), capabilities(7), seccomp(2). Its CPU time is bounded here, its time by who
- * waits for it. An attacker who takes it over has the order's page, and may answer what they like. */
+ * anonymous memory that can't be run: credentials(7), capabilities(7), seccomp(2). Its CPU time is bounded here, its time by
+ * the process that waits for it. An attacker who takes it over has the order's memory, and may answer what they like. */
 #include "analysis/experiment/child/order.h"
 #include "store/base/raw_calls.h"
 #include "store/base/unused_user.h"

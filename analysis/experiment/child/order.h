@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The order and its answer are in one file of memory that both processes map. It is the child's only descriptor. What comes back
- * is a stranger's word. */
+/* The order and its answer are in one file of memory that both processes map. It is the child's only descriptor. What comes
+ * back is a stranger's word. */
 #pragma once
 
 #include "analysis/experiment/child/bare_loop.h"

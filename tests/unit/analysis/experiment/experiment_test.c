@@ -161,8 +161,7 @@ TEST(code_does_not_change_itself)
     assert_int_equal(attack(CODE(0x48, 0x89, 0x05, 0, 0, 0, 0)), CS_EXPERIMENT_WILD);
 }
 
-/* The way in keeps the order's state in %rsi no more; the file of memory is found by its pages below the stack: rsp of the process is
- * not the code's. So code can guess an address only, and a wrong one is a page of its own, or beyond what may be mapped. */
+/* No page comes where address 0 is. */
 TEST(a_store_to_no_address_is_wild)
 {
     assert_int_equal(attack(CODE(0x31, 0xc0, 0x48, 0x89, 0x00)),
