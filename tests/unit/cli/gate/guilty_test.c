@@ -117,8 +117,8 @@ TEST(what_is_sure_needs_no_candidate)
 }
 
 /* A wait that grew by 20 ms a run, and no run differs. `significant`: by itself; else it is the place with most of it. */
-static void of_kind(struct gate *gate, const char *kind, bool one_child, bool significant, const char *via,
-                    const char *object)
+static void of_kind(struct gate *gate, const char *kind, const struct gate_wait_kind *grew, bool one_child,
+                    bool significant, const char *via, const char *object)
 {
     struct made m;
     struct cs_error err = {0};
@@ -143,13 +143,13 @@ static void of_kind(struct gate *gate, const char *kind, bool one_child, bool si
     m.e.waits.at = &x;
     m.e.waits.n = 1;
     *gate = (struct gate){.n_guilty = 0};
-    assert_int_equal(gate_guilty_waits(gate, &m.e, !significant, NULL, 2e7, &net, &err), 0);
+    assert_int_equal(gate_guilty_waits(gate, &m.e, !significant, grew, 2e7, &net, &err), 0);
     assert_true(gate->n_guilty && significant ? net > 0.015 && net < 0.025 : net == 0);
 }
 
 static void of_wait(struct gate *gate, const char *via, const char *object)
 {
-    of_kind(gate, "disk", false, true, via, object);
+    of_kind(gate, "disk", NULL, false, true, via, object);
     assert_int_equal(gate->n_guilty, 1);
 }
 
@@ -178,8 +178,26 @@ TEST(a_wait_for_an_only_child_has_no_row)
     } of[] = {{"child", true, 0}, {"child", false, 1}, {"disk", true, 1}};
     for (size_t i = 0; i < 2 * sizeof of / sizeof *of; i++) {
         struct gate gate;
-        of_kind(&gate, of[i / 2].kind, of[i / 2].one_child, i % 2, "", "");
+        of_kind(&gate, of[i / 2].kind, NULL, of[i / 2].one_child, i % 2, "", "");
         assert_int_equal(gate.n_guilty, of[i / 2].rows);
+        gate_fini(&gate);
+    }
+}
+
+/* A mutex is judged as a lock; its place says what it is. */
+TEST(the_place_with_most_of_a_kind_has_its_row)
+{
+    static const struct {
+        const char *kind;
+        size_t rows;
+    } of[] = {{"mutex", 1}, {"lock", 1}, {"disk", 0}};
+    const struct gate_wait_kind locks = {.kind = "lock", .growth_ns = 2e7};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct gate gate;
+        of_kind(&gate, of[i].kind, &locks, false, false, "", "");
+        assert_int_equal(gate.n_guilty, of[i].rows);
+        if (of[i].rows)
+            assert_string_equal(gate.guilty[0].kind, of[i].kind);
         gate_fini(&gate);
     }
 }
@@ -217,6 +235,7 @@ int main(void)
         cmocka_unit_test(what_is_sure_needs_no_candidate),
         cmocka_unit_test(a_wait_names_its_call_and_its_object),
         cmocka_unit_test(a_wait_for_an_only_child_has_no_row),
+        cmocka_unit_test(the_place_with_most_of_a_kind_has_its_row),
         cmocka_unit_test(a_function_that_waits_has_its_instructions_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

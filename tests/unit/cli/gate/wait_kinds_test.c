@@ -161,6 +161,87 @@ static void no_division_of_equal_runs_shows(void **state)
             assert_false(lock_grew(20, side, 2, turned, &net));
 }
 
+enum growth { NONE, GREW, SHRANK };
+
+/* What ranks say of a kind: ms of eight runs of each side, so skewed that the mean can't tell. `n_kinds` share the level. */
+static enum growth by_ranks(const double base_ms[8], const double head_ms[8], size_t n_kinds)
+{
+    static const char *const names[] = {"mutex", "sleep", "disk"};
+    const struct cs_wait_changes none = {.n = 0};
+    struct gate_wait_kinds kinds = {.n = 0};
+    struct gate_run run[16];
+    for (size_t r = 0, at[2] = {0}; r < 16; r++) {
+        const unsigned side = side_of(r);
+        const double ms = (side ? head_ms : base_ms)[at[side]++];
+        struct cs_wait_total totals[3] = {
+            {names[0], (uint64_t)(ms * 1e6), 1}, {names[1], MS, 1}, {names[2], MS, 1}};
+        const struct cs_wait_groups groups = {.totals = totals, .n_totals = n_kinds};
+        run[r] = (struct gate_run){side, 1000 * r, 0, (double)NAN};
+        assert_int_equal(gate_wait_kinds_add(&kinds, r, 16, &groups), 0);
+    }
+    assert_int_equal(gate_wait_kinds_end(&kinds, run, 16, &none, 100 * MS, 0.01), 0);
+    const struct gate_wait_kind *kind = &kinds.at[0];
+    assert_true(kind->estimate.chance > 0.05);
+    assert_true(kind->grew == kind->by_ranks && !(kind->grew && kind->shrank));
+    const enum growth growth = kind->grew ? GREW : kind->shrank ? SHRANK : NONE;
+    gate_wait_kinds_fini(&kinds);
+    return growth;
+}
+
+static const double nothing[8] = {0}, skewed[8] = {40.5, 0.5, 364.5, 1.5, 4.5, 1093.5, 13.5, 121.5};
+
+/* Of 12,870 divisions one has so high a sum, or two: both sides' chance is 1 in 6,435, or 2. Half of 1 in 2,000 is asked. */
+static void ranks_have_half_of_the_level_and_kinds_share_it(void **state)
+{
+    (void)state;
+    const double one_longer[8] = {0, 0, 0.6, 0, 0, 0, 0, 0};
+    assert_int_equal(by_ranks(nothing, skewed, 1), GREW);
+    assert_int_equal(by_ranks(one_longer, skewed, 1), NONE);
+    assert_int_equal(by_ranks(nothing, skewed, 2), NONE);
+}
+
+/* 1 % of the run's 100 ms is ignored: the mean must have grown by that, and each rank by a quarter. */
+static void a_small_growth_is_none_by_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(by_ranks(nothing, (const double[8]){0.3, 0.4, 5, 0.3, 0.3, 0.3, 0.3, 0.3}, 1), NONE);
+    assert_int_equal(by_ranks(nothing, (const double[8]){0.3, 0.4, 9, 0.3, 0.3, 0.3, 0.3, 0.3}, 1), GREW);
+    assert_int_equal(by_ranks(nothing, (const double[8]){0.2, 0.2, 9, 0.2, 0.2, 0.2, 0.2, 0.2}, 1), NONE);
+}
+
+static void a_kind_may_have_shrunk_by_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(by_ranks(skewed, nothing, 1), SHRANK);
+    assert_int_equal(by_ranks(skewed, skewed, 1), NONE);
+}
+
+/* Idle ones, too. */
+static void mutexes_and_locks_are_one_kind(void **state)
+{
+    (void)state;
+    assert_string_equal(gate_wait_kind_of("mutex"), "lock");
+    assert_string_equal(gate_wait_kind_of("rwlock"), "lock");
+    assert_string_equal(gate_wait_kind_of("lock"), "lock");
+    assert_string_equal(gate_wait_kind_of("sleep"), "sleep");
+    struct cs_wait_in_run in[RUNS];
+    struct cs_wait_change idle = {.kind = "mutex", .idle = true, .by_run = {.at = in, .n = RUNS}};
+    const struct cs_wait_changes waits = {.at = &idle, .n = 1};
+    struct cs_wait_total totals[] = {{"mutex", 5 * MS, 1}, {"lock", 2 * MS, 1}};
+    const struct cs_wait_groups groups = {.totals = totals, .n_totals = 2};
+    struct gate_run run[RUNS];
+    struct gate_wait_kinds kinds = {.n = 0};
+    for (size_t r = 0; r < RUNS; r++) {
+        in[r] = (struct cs_wait_in_run){3e6, 0, 0};
+        run[r] = (struct gate_run){side_of(r), 1000 * r, 0, (double)NAN};
+        assert_int_equal(gate_wait_kinds_add(&kinds, r, RUNS, &groups), 0);
+    }
+    assert_int_equal(gate_wait_kinds_end(&kinds, run, RUNS, &waits, 100 * MS, 0.01), 0);
+    assert_int_equal(kinds.n, 1);
+    assert_true(fabs(kinds.at[0].base_ns - 4 * MS) < 1 && fabs(kinds.at[0].head_ns - 4 * MS) < 1);
+    gate_wait_kinds_fini(&kinds);
+}
+
 #define THREADS 3
 static uint64_t for_only_child(uint64_t pid_of_program, uint64_t lived_ms, uint64_t pid_of_second)
 {
@@ -207,6 +288,10 @@ int main(void)
         cmocka_unit_test(what_is_idle_does_not_count),
         cmocka_unit_test(a_lock_held_longer_shows_by_ranks),
         cmocka_unit_test(no_division_of_equal_runs_shows),
+        cmocka_unit_test(ranks_have_half_of_the_level_and_kinds_share_it),
+        cmocka_unit_test(a_small_growth_is_none_by_ranks),
+        cmocka_unit_test(a_kind_may_have_shrunk_by_ranks),
+        cmocka_unit_test(mutexes_and_locks_are_one_kind),
         cmocka_unit_test(a_wait_for_the_only_child_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

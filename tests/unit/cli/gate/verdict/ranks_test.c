@@ -145,6 +145,45 @@ TEST(runs_that_did_not_take_turns_have_no_answer)
     assert_true(gate_rank_chance(run, 16, 1, 0) >= 1);
 }
 
+/* Stores have all runs of one side, then those of the other. */
+TEST(runs_are_taken_in_order_of_time)
+{
+    struct gate_run run[16], by_side[16];
+    size_t n = 0;
+    in_turn(run, 16);
+    for (size_t i = 0; i < 16; i++)
+        run[i].value = (double)(i * 5 % 7) + 4 * run[i].side;
+    for (unsigned side = 0; side < 2; side++)
+        for (size_t i = 0; i < 16; i++)
+            if (run[i].side == side)
+                by_side[n++] = run[i];
+    const double chance = gate_rank_chance(run, 16, 1, 0);
+    assert_true(chance < 0.5);
+    assert_true(fabs(gate_rank_chance(by_side, 16, 1, 0) - chance) < 1e-12);
+}
+
+TEST(runs_without_a_value_are_left_out_and_one_without_a_partner_has_no_answer)
+{
+    struct gate_run run[10];
+    in_turn(run, 10);
+    for (size_t i = 0; i < 10; i++)
+        run[i].value = run[i].side ? 10 + (double)i : (double)i;
+    assert_true(fabs(gate_rank_chance(run, 10, 1, 0) - 1.0 / 252) < 1e-12);
+    assert_true(gate_rank_chance(run, 9, 1, 0) >= 1);
+    run[4].value = run[5].value = (double)NAN;
+    assert_true(fabs(gate_rank_chance(run, 10, 1, 0) - 1.0 / 70) < 1e-12);
+}
+
+TEST(runs_beyond_the_most_are_not_ranked)
+{
+    struct gate_run run[2 * GATE_RANKED_MAX];
+    in_turn(run, 2 * GATE_RANKED_MAX);
+    for (size_t i = 0; i < 2 * GATE_RANKED_MAX; i++)
+        run[i].value = (double)(i * 7 % 31) + (run[i].side == (i < GATE_RANKED_MAX) ? 9 : 0);
+    assert_true(fabs(gate_rank_chance(run, 2 * GATE_RANKED_MAX, 1, 0) -
+                     gate_rank_chance(run, GATE_RANKED_MAX, 1, 0)) < 1e-12);
+}
+
 /* The first ones are taken; the chance stays a number between 0 and 1. */
 TEST(many_runs_have_a_chance)
 {
@@ -166,6 +205,9 @@ int main(void)
         cmocka_unit_test(a_wait_that_the_base_never_has_is_found),
         cmocka_unit_test(a_growth_below_what_was_asked_is_none),
         cmocka_unit_test(runs_that_did_not_take_turns_have_no_answer),
+        cmocka_unit_test(runs_are_taken_in_order_of_time),
+        cmocka_unit_test(runs_without_a_value_are_left_out_and_one_without_a_partner_has_no_answer),
+        cmocka_unit_test(runs_beyond_the_most_are_not_ranked),
         cmocka_unit_test(many_runs_have_a_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
