@@ -220,7 +220,9 @@ static int run(const struct parsed *args)
     const bool stores = option_given(args, "base") || option_given(args, "head"),
                results = option_given(args, "results"), turns = option_given(args, "base-command"),
                builds = option_given(args, "image");
-    struct gate gate = {.base = option(args, "base"), .head = option(args, "head")};
+    struct gate gate = {.base = option(args, "base"),
+                        .head = option(args, "head"),
+                        .no_experiments = option_given(args, "no-experiments")};
     if (stores + results + turns + builds != 1 || (stores && (!gate.base || !gate.head)))
         return fails(usage_error("give one of --base STORE --head STORE, --base-command COMMAND -- COMMAND, "
                                  "--results BASE HEAD, or --store STORE --image PROGRAM"));
@@ -260,6 +262,7 @@ static const struct option_entry options[] = {
     {"one-at-a-time", 0, NULL, "never run base and head at the same time: they use one file, or one port"},
     {"relink", 0, "COMMAND",
      "links base and head again, with a layout by $CYCLESCOPE_LAYOUT: did layout change the pace?"},
+    OPTION_NO_EXPERIMENTS,
     {"show-output", 0, NULL, "let both commands write where gate writes (default: nowhere)"},
     OPTION_FREQUENCY,
     {"results", 0, NULL,

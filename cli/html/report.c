@@ -242,6 +242,7 @@ static const struct option_entry options[] = {
     OPTION_PROCESS,
     OPTIONS_WHEN,
     OPTION_SOURCE,
+    OPTION_NO_EXPERIMENTS,
     OPTION_RATIO,
     OPTION_LOG,
     OPTION_STORE,

@@ -19,7 +19,8 @@
 
 /* Of all recordings of the store, `counted` being "ADDRESS=N" or NULL, `build` the beginning of a build-id or NULL. NULL: it has no
  * answer. */
-static json_t *ask(const char *function, const char *store, const char *build, const char *counted)
+static json_t *ask(const struct gate *gate, const char *function, const char *store, const char *build,
+                   const char *counted)
 {
     const char *argv[16] = {"cyclescope", "calc", "--json", "--epoch", "all", "--store", store};
     int ends[2];
@@ -32,6 +33,8 @@ static json_t *ask(const char *function, const char *store, const char *build, c
         argv[n++] = "--counted";
         argv[n++] = counted;
     }
+    if (gate->no_experiments)
+        argv[n++] = "--no-experiments";
     argv[n++] = "--";
     argv[n++] = function;
     if (access(store, F_OK) < 0 || pipe2(ends, O_CLOEXEC) < 0)
@@ -151,10 +154,10 @@ static struct gate_cause_side calc(const struct gate *gate, const struct gate_gu
     gate_beside(name, GATE_COUNTED_STORE, work);
     if (gate->builds || access(store, F_OK) < 0) /* its own recordings may have bursts */
         snprintf(store, sizeof store, "%s", name);
-    side.answer = ask(g->function, store, build, NULL);
+    side.answer = ask(gate, g->function, store, build, NULL);
     if (side.answer && !gate->builds)
         count_executions(&side, store, work, text, sizeof text);
-    if (side.executions > 0 && (better = ask(g->function, store, build, text)) != NULL) {
+    if (side.executions > 0 && (better = ask(gate, g->function, store, build, text)) != NULL) {
         json_decref(side.answer);
         side.answer = better;
         side.counted = true;

@@ -75,11 +75,12 @@ struct gate {
     size_t n_guilty, n_guilty_all;
     struct gate_layout layout[GATE_LAYOUTS_MAX];
     size_t n_layouts;
-    bool unproven;      /* the pace grew and the work didn't: layout, unless a cause grew */
-    bool time_only;     /* the work is the same, and nothing but the time changed */
-    bool turns;         /* both commands ran here: some runs were to be only timed */
-    bool relinks;       /* layouts are tried */
-    bool base_relinked; /* of the base, too: each has another one */
+    bool unproven;       /* the pace grew and the work didn't: layout, unless a cause grew */
+    bool time_only;      /* the work is the same, and nothing but the time changed */
+    bool turns;          /* both commands ran here: some runs were to be only timed */
+    bool relinks;        /* layouts are tried */
+    bool base_relinked;  /* of the base, too: each has another one */
+    bool no_experiments; /* hot loops aren't run for their cycles */
     enum gate_verdict verdict;
     char note[12][600];
     size_t n_notes;
