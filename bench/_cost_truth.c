@@ -99,7 +99,7 @@ static bool make(size_t index, const uint8_t *bytes, struct cs_experiments *expe
     size_t n = 0;
     for (size_t at = 0; n < k->n; at += ops[n++].length)
         cs_isa_op_decode(CS_ISA_X86_64, bytes + at, BYTES_MAX - at, k->start + at, &ops[n]);
-    enum cs_experiment_why why = piece_make(ops, n, false, &k->piece);
+    enum cs_experiment_why why = piece_make(ops, n, &k->piece);
     k->original = bytes[0];
     if (why) {
         printf("refused %zu %s\n", index, cs_experiment_why_names[why]);

@@ -77,14 +77,12 @@ static _Noreturn void measure(const struct known *k, uint64_t bias)
     struct iovec own = {code, size}, its = {code, size};
     process_vm_readv(target, &own, 1, &its, 1, 0);
     const struct user_regs_struct *r = &registers;
-    const struct bare_loop loop = {begin + p->head,
-                                   p->counter,
-                                   {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8,
-                                    r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15},
-                                   vector_state};
+    const uint64_t from[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
+                             r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+    const struct bare_loop loop = {begin + p->head, p->counter, vector_state};
     memcpy(code + (begin - first), p->code, p->n);
     const uint64_t leave = bare_prepare(routine, &loop);
     memcpy(code + (begin - first) + p->exit_at, &leave, sizeof leave);
-    bare_measure(loop.registers, &n_pages, &shared->time);
+    bare_measure(from, &n_pages, &shared->time);
     _exit(0);
 }

@@ -296,7 +296,7 @@ enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct
     *result = (struct cs_experiment_result){0};
     if (!e)
         return CS_EXPERIMENT_OFF;
-    enum cs_experiment_why why = piece_make(ops, n, false, &piece);
+    enum cs_experiment_why why = piece_make(ops, n, &piece);
     if (why)
         return why;
     snprintf(key, sizeof key, "version %d, %s, %zu bytes from %" PRIx64 ", %016" PRIx64, VERSION,

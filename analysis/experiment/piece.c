@@ -201,7 +201,7 @@ static void write_back(struct piece *p, const struct layout *l)
     p->exit_at = p->turn_end + 6;
 }
 
-enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, bool packed, struct piece *p)
+enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *p)
 {
     static const int preferred[] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2, 1, 0, 4};
     struct layout l = {.n = 0};
@@ -257,7 +257,7 @@ enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, bool pa
     if (p->counter < 0)
         return CS_EXPERIMENT_REGISTER;
     l.at[l.n] = l.ops[l.n - 1]->offset + l.ops[l.n - 1]->length;
-    if (packed || !fits(&l, p))
+    if (!fits(&l, p))
         pack(&l, p);
     for (size_t i = 0; i < l.n; i++)
         write_op(p, &l, i);

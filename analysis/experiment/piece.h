@@ -29,8 +29,7 @@ struct piece {
     uint8_t code[ORDER_CODE_BYTES];
 };
 
-/* `packed`: not at their places, whether or not they could be. */
-enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, bool packed, struct piece *piece);
+enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *piece);
 
 /* Runs it, whatever it is (experiment.c). */
 enum cs_experiment_why piece_run(struct cs_experiments *experiments, const struct piece *piece,

@@ -21,11 +21,9 @@ enum {
     BARE_STATE_BYTES = 16384, /* an area of xrstor64, aligned to 64 */
 };
 
-/* In the order of their numbers: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15. */
 struct bare_loop {
-    uint64_t head; /* where a turn begins */
-    int counter;   /* register that counts turns */
-    uint64_t registers[16];
+    uint64_t head;     /* where a turn begins */
+    int counter;       /* register that counts turns */
     const void *state; /* vector and x87 registers, for xrstor64 */
 };
 
@@ -39,5 +37,5 @@ struct bare_time {
  * to. */
 uint64_t bare_prepare(uint8_t *routine, const struct bare_loop *loop);
 /* `pages`: how many data pages have come; the fault handler that brings them counts. Runs what `bare_prepare` was called
- * for last, from these registers. */
+ * for last, from these registers: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15. */
 void bare_measure(const uint64_t *registers, const volatile unsigned *pages, struct bare_time *out);

@@ -106,7 +106,7 @@ static enum cs_experiment_why attack(const uint8_t *bytes, size_t size)
     struct cs_isa_op nop;
     struct cs_experiment_result r;
     cs_isa_op_decode(CS_ISA_X86_64, CODE(0x0f, 0x1f, 0x00), 0x1000, &nop);
-    assert_int_equal(piece_make(&nop, 1, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(&nop, 1, &p), CS_EXPERIMENT_DONE);
     memmove(p.code + p.head + size, p.code + p.head, p.n - p.head);
     memcpy(p.code + p.head, bytes, size);
     p.n += size;

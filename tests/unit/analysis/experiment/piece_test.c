@@ -27,7 +27,7 @@ TEST(a_loop_ends_in_a_counter_instead_of_its_branch)
     static const uint8_t turn[] = {0x48, 0x8b, 0x07, 0x48, 0x83, 0xc7, 8};
     const size_t n =
         decode(0, 0x1234, CODE(0x48, 0x8b, 0x07, 0x48, 0x83, 0xc7, 8, 0x48, 0x39, 0xd7, 0x75, 0xf4));
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_int_equal(p.first, 0x1234);
     assert_int_equal(p.counter, 15);
     assert_memory_equal(p.code, turn, sizeof turn);
@@ -45,8 +45,8 @@ TEST(a_loop_is_the_same_wherever_it_is_told_from)
         decode(0, 0x40, CODE(0x48, 0x8b, 0x07, 0x48, 0x83, 0xc7, 8, 0x48, 0x39, 0xd7, 0x75, 0xf4));
     for (size_t i = 0; i < n; i++)
         rotated[i] = ops[(i + 2) % n];
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
-    assert_int_equal(piece_make(rotated, n, false, &other), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(rotated, n, &other), CS_EXPERIMENT_DONE);
     assert_memory_equal(p.code, other.code, sizeof p.code);
 }
 
@@ -54,7 +54,7 @@ TEST(a_loop_is_the_same_wherever_it_is_told_from)
 TEST(a_branch_that_was_not_taken_leads_to_the_next_instruction)
 {
     const size_t n = decode(0, 0x1000, CODE(0x85, 0xc0, 0x74, 0x20, 0x01, 0xc8, 0xeb, 0xf8));
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_memory_equal(p.code, ((const uint8_t[]){0x85, 0xc0, 0x74, 0, 0x01, 0xc8}), 6);
     assert_true(p.branches);
 }
@@ -64,7 +64,7 @@ TEST(a_branch_that_was_taken_keeps_its_target_and_jumps_there_otherwise)
 {
     size_t n = decode(0, 0x1000, CODE(0x85, 0xc0, 0x74, 0x3c));
     n = decode(n, 0x1040, CODE(0x01, 0xc8, 0xeb, 0xbc));
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_false(p.packed);
     assert_memory_equal(p.code, ((const uint8_t[]){0x85, 0xc0, 0x74, 0x3c, 0xe9, 0x37, 0, 0, 0}), 9);
     assert_memory_equal(p.code + 0x40, ((const uint8_t[]){0x01, 0xc8, 0x49, 0xff, 0xcf}), 5);
@@ -76,7 +76,7 @@ TEST(what_runs_twice_in_a_turn_is_packed)
     size_t n = decode(0, 0x2000,
                       CODE(0x48, 0x03, 0x05, 0xf9, 0x0f, 0, 0, 0x75, 0xf7)); /* add 0x3000(%rip), %rax; jne */
     n = decode(n, 0x2000, CODE(0x48, 0x03, 0x05, 0xf9, 0x0f, 0, 0, 0x75, 0xf7));
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_true(p.packed);
     int32_t first, second; /* both mean 0x3000 */
     const size_t head = p.head;
@@ -91,12 +91,12 @@ TEST(an_address_that_was_loaded_is_seen)
     size_t n =
         decode(0, 0x1000,
                CODE(0x48, 0x8b, 0x07, 0x48, 0x8b, 0x18, 0xeb, 0xf8)); /* mov (%rdi), %rax; mov (%rax), %rbx */
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_true(p.loaded_address);
     n = decode(0, 0x1000,
                CODE(0x0f, 0xb6, 0x0f, 0x03, 0x04, 0x8e, 0xeb,
                     0xf8)); /* movzbl (%rdi), %ecx; add (%rsi,%rcx,4), %eax */
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_false(p.loaded_address);
     assert_int_equal(p.grain, 1);
     assert_int_equal(p.addresses, 1 << 6 | 1 << 7);
@@ -104,7 +104,7 @@ TEST(an_address_that_was_loaded_is_seen)
 
 static enum cs_experiment_why make(const uint8_t *bytes, size_t size)
 {
-    return piece_make(ops, decode(0, 0x1000, bytes, size), false, &p);
+    return piece_make(ops, decode(0, 0x1000, bytes, size), &p);
 }
 
 TEST(each_reason_has_its_name)
@@ -115,8 +115,8 @@ TEST(each_reason_has_its_name)
     assert_int_equal(make(CODE(0x64, 0x48, 0x8b, 0x07, 0xeb, 0xfa)), CS_EXPERIMENT_SEGMENT);
     assert_int_equal(make(CODE(0x06, 0xeb, 0xfd)), CS_EXPERIMENT_CODE);
     assert_int_equal(make(CODE(0xeb, 0xfe)), CS_EXPERIMENT_LONG);
-    assert_int_equal(piece_make(ops, 0, false, &p), CS_EXPERIMENT_LONG);
-    assert_int_equal(piece_make(ops, PIECE_OPS_MAX + 1, false, &p), CS_EXPERIMENT_LONG);
+    assert_int_equal(piece_make(ops, 0, &p), CS_EXPERIMENT_LONG);
+    assert_int_equal(piece_make(ops, PIECE_OPS_MAX + 1, &p), CS_EXPERIMENT_LONG);
 }
 
 /* One instruction a register, all sixteen. */
