@@ -34,8 +34,12 @@ void account_bound_divisions(const struct cs_schedule_path *path, struct cs_sche
                              const struct cs_machine *m);
 void account_blame_divider(const struct cs_schedule_path *path, struct cs_schedule_step *steps,
                            const struct cs_machine *m);
-/* Cycles of a turn of a closed path by experiment; 0: there are none, or the model's (`modelled`) are to be believed. */
-double account_experiment(const struct accounting *x, const struct cs_schedule_path *path, double modelled);
+/* Cycles of a turn of a closed path by experiment; else 0, and why the model's (`modelled`) are to be believed. */
+enum cs_experiment_why account_experiment(struct cs_experiments *experiments,
+                                          const struct cs_schedule_path *path, double modelled,
+                                          double *cycles);
+/* Pure: whether a turn may take longer with made-up values than with the program's. */
+bool account_by_values(const struct cs_schedule_path *path);
 /* The steps make up so many cycles from then on. */
 void account_scale_path(struct cs_schedule_step *steps, size_t n, double cycles);
 int account_paths(struct accounting *x, struct cs_error *err);

@@ -289,9 +289,14 @@ static void bound(const struct accounting *x, struct plan *p, uint32_t i)
         p->routes[i].samples < fmax(CS_MODEL_EXPERIMENT_SHARE * (double)x->a->samples,
                                     CS_MODEL_EXPERIMENT_PATHS * x->e->path_samples))
         return;
-    const double measured = account_experiment(x, &p->paths[i], turn),
-                 life = measured > 0 && lives ? account_experiment(x, &p->paths[i + 1], all) : 0;
-    p->routes[i].measured = measured > 0;
+    double measured, life = 0;
+    const enum cs_experiment_why why = account_experiment(x->e->experiments, &p->paths[i], turn, &measured);
+    x->a->n_experiments[why]++;
+    if (why != CS_EXPERIMENT_DONE)
+        return;
+    p->routes[i].measured = true;
+    if (lives)
+        (void)account_experiment(x->e->experiments, &p->paths[i + 1], all, &life);
     account_scale_path(p->steps[i], p->paths[i].n,
                        measured * (life > 0 ? of_life(p, i + 1, measured, life) : less));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths that were run by themselves take the cycles that they took there; the scheduling model has only how these are spread. */
+/* Paths that were run by themselves take the cycles that they took there; the scheduling model has only how these are
+ * spread. */
 #include "analysis/culprit/account/cycle_account_internal.h"
 #include "analysis/culprit/classify/model.h"
 
@@ -35,9 +36,9 @@ static bool through_memory(const struct cs_schedule_path *path)
     return false;
 }
 
-/* Values decide what these take. And a branch within, whose condition is made up, may have been mispredicted: 14 cycles of a turn of
- * 2, where a search in a sorted array was run. */
-static bool by_values(const struct cs_schedule_path *path)
+/* Values decide what these take. And a branch within, whose condition is made up, may have been mispredicted: 14 cycles of a
+ * turn of 2, where a search in a sorted array was run. */
+bool account_by_values(const struct cs_schedule_path *path)
 {
     unsigned branches = 0;
     for (size_t i = 0; i < path->n; i++) {
@@ -45,23 +46,20 @@ static bool by_values(const struct cs_schedule_path *path)
             return true;
         branches += (path->ops[i].flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP)) != 0;
     }
-    return branches > 1;
+    return branches > 1 || through_memory(path);
 }
 
-double account_experiment(const struct accounting *x, const struct cs_schedule_path *path, double modelled)
+enum cs_experiment_why account_experiment(struct cs_experiments *experiments,
+                                          const struct cs_schedule_path *path, double modelled,
+                                          double *cycles)
 {
     struct cs_experiment_result result;
-    enum cs_experiment_why why = cs_experiments_run(x->e->experiments, path->ops, path->n, &result);
+    enum cs_experiment_why why = cs_experiments_run(experiments, path->ops, path->n, &result);
     assert(why < CS_N_EXPERIMENT_WHY);
-    x->a->n_experiments[why]++;
-    if (why != CS_EXPERIMENT_DONE)
-        return 0;
-    if (result.cycles > modelled && (through_memory(path) || by_values(path))) {
-        x->a->n_experiments[CS_EXPERIMENT_DONE]--;
-        x->a->n_experiments[CS_EXPERIMENT_VALUES]++;
-        return 0;
-    }
-    return result.cycles;
+    if (why == CS_EXPERIMENT_DONE && result.cycles > modelled && account_by_values(path))
+        why = CS_EXPERIMENT_VALUES;
+    *cycles = why == CS_EXPERIMENT_DONE ? result.cycles : 0;
+    return why;
 }
 
 /* Less than the model has: static stalls go first. More: each part grows, so that the shares of causes stay. */
