@@ -99,9 +99,12 @@ bool explain_kernel(struct explanation *e, const struct parsed *args, const stru
 /* Of one row of waits. */
 void explain_wait(struct explanation *e, const struct parsed *args, struct cs_store *store,
                   const struct cs_wait_groups *waits, const struct cs_wait_group *group);
-/* Where the hottest function has no claim, or one that ordinary code mostly has: a document about the first of `places`, or that
- * nothing stands out. */
+/* Where the hottest function has no claim, one that ordinary code mostly has, or one that promises less: a document about the
+ * first of `places`, or that nothing stands out. */
 void explain_first_place(struct explanation *e, const struct parsed *args, const struct calc_subject *s);
+/* Which of these. `share`: of all samples, that the hottest function has. Pure. */
+enum explain_instead { EXPLAIN_AS_IT_IS, EXPLAIN_FIRST_PLACE, EXPLAIN_ORDINARY };
+enum explain_instead explain_instead(const struct explanation *e, double share);
 /* What usually helps against a wait of that kind; NULL: nothing is recorded. */
 const char *explain_wait_advice(const char *kind);
 /* Fills `machine` where others had the CPUs that threads waited for. */

@@ -60,10 +60,8 @@ static void tell(struct explanation *e, const struct stand_out *row)
     e->of_program = (struct explain_gain){NAN, 0, row->percent};
 }
 
-void explain_first_place(struct explanation *e, const struct parsed *args, const struct calc_subject *s)
+enum explain_instead explain_instead(const struct explanation *e, double share)
 {
-    const double total = (double)s->rows.total[s->profile.main_event],
-                 share = s->row && total > 0 ? (double)s->row->samples[s->profile.main_event] / total : 0;
     const struct stand_out *first = e->places.n ? &e->places.at[0] : NULL;
     const bool schedule = *e->claim && is_schedule(e->cause);
     /* Elsewhere, and more than the claim's at most: that place is the one to begin with. */
@@ -71,18 +69,16 @@ void explain_first_place(struct explanation *e, const struct parsed *args, const
         first && *e->claim && first->saves > e->of_program.high && strcmp(first->function, e->function) != 0;
     if (e->about == EXPLAIN_CALL || e->about == EXPLAIN_WAIT || (*e->claim && !schedule && !more) ||
         (schedule && share >= ORDINARY_BELOW && !more))
-        return;
+        return EXPLAIN_AS_IT_IS;
     /* Of one function's own loop nobody knows whether it turns too often. */
     const bool weak = first && strcmp(first->kind, "loop") == 0 && share >= ORDINARY_BELOW;
-    if (first && first->saves >= FIRST_FROM && !weak) {
-        tell(e, first);
-        free(e->verify);
-        e->verify = NULL;
-        explain_verify(e, args, s->profile.store, e->about == EXPLAIN_WAIT);
-        return;
-    }
-    if (!schedule || first || !e->places.n_functions)
-        return;
+    if (first && first->saves >= FIRST_FROM && !weak)
+        return EXPLAIN_FIRST_PLACE;
+    return schedule && !first && e->places.n_functions ? EXPLAIN_ORDINARY : EXPLAIN_AS_IT_IS;
+}
+
+static void tell_ordinary(struct explanation *e, double share)
+{
     snprintf(
         e->missing, sizeof e->missing,
         "Ordinary work: %.200s has most samples, %.1f %%, and nothing stands out in it. Its largest cost "
@@ -93,6 +89,21 @@ void explain_first_place(struct explanation *e, const struct parsed *args, const
     e->advice = NULL;
     e->n_ruled_out = 0;
     e->of_function = e->of_program = (struct explain_gain){NAN, NAN, NAN};
+}
+
+void explain_first_place(struct explanation *e, const struct parsed *args, const struct calc_subject *s)
+{
+    const double total = (double)s->rows.total[s->profile.main_event],
+                 share = s->row && total > 0 ? (double)s->row->samples[s->profile.main_event] / total : 0;
+    const enum explain_instead instead = explain_instead(e, share);
+    if (instead == EXPLAIN_AS_IT_IS)
+        return;
     free(e->verify);
     e->verify = NULL;
+    if (instead == EXPLAIN_ORDINARY) {
+        tell_ordinary(e, share);
+        return;
+    }
+    tell(e, &e->places.at[0]);
+    explain_verify(e, args, s->profile.store, e->about == EXPLAIN_WAIT);
 }

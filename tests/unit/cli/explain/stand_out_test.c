@@ -76,6 +76,77 @@ TEST(estimates_have_two_digits)
     assert_string_equal(stand_out_about(3.2).text, "3");
 }
 
+/* A claim of `cause` about "hot" that promises `high` percent at most; NULL: no claim. */
+static struct explanation claimed(const char *cause, double high)
+{
+    struct explanation e = {.about = cause ? EXPLAIN_CODE : EXPLAIN_NOTHING,
+                            .of_program = {NAN, NAN, high},
+                            .places = {.n_hot = 1, .n_functions = 1}};
+    snprintf(e.function, sizeof e.function, "hot");
+    snprintf(e.cause, sizeof e.cause, "%s", cause ? cause : "");
+    snprintf(e.claim, sizeof e.claim, "%s", cause ? "hot has most" : "");
+    return e;
+}
+
+static enum explain_instead with_place(const char *cause, double high, double share, const char *kind,
+                                       const char *function, double saves)
+{
+    struct explanation e = claimed(cause, high);
+    struct stand_out place = row(kind, 1, saves);
+    snprintf(place.function, sizeof place.function, "%s", function);
+    stand_outs_add(&e.places, &place);
+    return explain_instead(&e, share);
+}
+
+TEST(a_place_takes_over_from_an_ordinary_claim_of_a_function_that_is_not_all)
+{
+    assert_int_equal(with_place("dependency", 20, 0.3, "search", "other", 6), EXPLAIN_FIRST_PLACE);
+    assert_int_equal(with_place("dependency", 20, 0.3, "search", "hot", 6), EXPLAIN_FIRST_PLACE);
+    assert_int_equal(with_place("dependency", 20, 0.3, "search", "other", 4), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place("dependency", 20, 0.6, "search", "other", 6), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place("d-cache", 20, 0.3, "search", "other", 6), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place(NULL, NAN, 0.6, "search", "hot", 6), EXPLAIN_FIRST_PLACE);
+}
+
+TEST(a_place_elsewhere_that_promises_more_takes_over_from_any_claim)
+{
+    assert_int_equal(with_place("d-cache", 5, 0.3, "search", "other", 6), EXPLAIN_FIRST_PLACE);
+    assert_int_equal(with_place("dependency", 5, 0.6, "search", "other", 6), EXPLAIN_FIRST_PLACE);
+    assert_int_equal(with_place("d-cache", 5, 0.3, "search", "hot", 6), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place("false-sharing", NAN, 0.3, "search", "other", 6), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place("d-cache", 3, 0.3, "search", "other", 4), EXPLAIN_AS_IT_IS);
+}
+
+TEST(a_loop_that_only_turns_often_takes_over_from_no_function_that_is_half_of_all)
+{
+    assert_int_equal(with_place(NULL, NAN, 0.6, "loop", "hot", 20), EXPLAIN_AS_IT_IS);
+    assert_int_equal(with_place(NULL, NAN, 0.3, "loop", "hot", 20), EXPLAIN_FIRST_PLACE);
+}
+
+TEST(calls_and_waits_stay_what_the_document_is_about)
+{
+    struct explanation e = claimed("dependency", 1);
+    const struct stand_out place = row("search", 1, 20);
+    stand_outs_add(&e.places, &place);
+    e.about = EXPLAIN_CALL;
+    assert_int_equal(explain_instead(&e, 0.1), EXPLAIN_AS_IT_IS);
+    e.about = EXPLAIN_WAIT;
+    assert_int_equal(explain_instead(&e, 0.1), EXPLAIN_AS_IT_IS);
+}
+
+TEST(work_is_ordinary_only_where_its_source_was_looked_at)
+{
+    struct explanation e = claimed("dependency", 20);
+    assert_int_equal(explain_instead(&e, 0.3), EXPLAIN_ORDINARY);
+    assert_int_equal(explain_instead(&e, 0.6), EXPLAIN_AS_IT_IS);
+    e.places.n_functions = 0;
+    assert_int_equal(explain_instead(&e, 0.3), EXPLAIN_AS_IT_IS);
+    e = claimed("d-cache", 20);
+    assert_int_equal(explain_instead(&e, 0.3), EXPLAIN_AS_IT_IS);
+    e = claimed(NULL, NAN);
+    assert_int_equal(explain_instead(&e, 0.3), EXPLAIN_AS_IT_IS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +155,11 @@ int main(void)
         cmocka_unit_test(a_place_is_named_once_by_what_saves_more),
         cmocka_unit_test(what_was_not_counted_is_not_a_number),
         cmocka_unit_test(estimates_have_two_digits),
+        cmocka_unit_test(a_place_takes_over_from_an_ordinary_claim_of_a_function_that_is_not_all),
+        cmocka_unit_test(a_place_elsewhere_that_promises_more_takes_over_from_any_claim),
+        cmocka_unit_test(a_loop_that_only_turns_often_takes_over_from_no_function_that_is_half_of_all),
+        cmocka_unit_test(calls_and_waits_stay_what_the_document_is_about),
+        cmocka_unit_test(work_is_ordinary_only_where_its_source_was_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
