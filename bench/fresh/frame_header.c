@@ -16,16 +16,22 @@ struct connection {
     int fields;
 };
 
+static inline __attribute__((always_inline)) struct header *filled_in(struct connection *c, uint32_t i)
+{
+    struct header *h = &c->header;
+    h->kind = (uint16_t)(i & 15);
+    h->flags = (uint16_t)(i >> 4 & 3);
+    h->length = 64 + i;
+    h->stream = c->stream;
+    h->checksum = i ^ c->stream;
+    __asm__ volatile("" ::: "memory");
+    return h;
+}
+
 HOT static void send_frames(struct connection *c)
 {
     for (uint32_t i = 0; i < FRAMES; i++) {
-        struct header *h = &c->header;
-        h->kind = (uint16_t)(i & 15);
-        h->flags = (uint16_t)(i >> 4 & 3);
-        h->length = 64 + i;
-        h->stream = c->stream;
-        h->checksum = i ^ c->stream;
-        __asm__ volatile("" ::: "memory");
+        struct header *h = filled_in(c, i);
         memcpy(&c->buffer[i % BUFFER], h, sizeof *h);
     }
 }
@@ -33,13 +39,7 @@ HOT static void send_frames(struct connection *c)
 HOT static void send_by_fields(struct connection *c)
 {
     for (uint32_t i = 0; i < FRAMES; i++) {
-        struct header *h = &c->header;
-        h->kind = (uint16_t)(i & 15);
-        h->flags = (uint16_t)(i >> 4 & 3);
-        h->length = 64 + i;
-        h->stream = c->stream;
-        h->checksum = i ^ c->stream;
-        __asm__ volatile("" ::: "memory");
+        struct header *h = filled_in(c, i);
         const volatile struct header *from = h;
         volatile struct header *to = &c->buffer[i % BUFFER];
         to->kind = from->kind;
