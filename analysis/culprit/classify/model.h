@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Constants of the culprit analysis that manuals or measurement chose: what each is, its unit, where it comes from, what
- * shows it. What only one module uses is in that module's own (account_model.h, evidence_model.h, verdict_model.h). `bench/run culprit-kernels` judges them on kernels whose culprit is known. `bench/run
- * sensitivity` changes each by a quarter. To try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE.
+ * shows it. What only one module uses is in that module's own (account_model.h, evidence_model.h, verdict_model.h).
+ * `bench/run culprit-kernels` judges them on kernels whose culprit is known. `bench/run sensitivity` changes each by a
+ * quarter. To try another value: make EXTRA_CFLAGS=-DCS_MODEL_NAME=VALUE.
  *
  * "SDM" is Intel's optimisation manual, "SOG" AMD's software optimisation guide for family 19h. "trial" is a search
  * over recordings of `bench/run culprit-kernels` (docs/lab). Shares are of a stall or of an event's full cost. */
