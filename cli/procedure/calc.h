@@ -39,8 +39,8 @@ int calc_scheduler(const struct parsed *args, enum cs_isa isa, const struct cs_m
  * --no-experiments, --cpu, and where the machine has cores of two kinds. `machine`: of the recording, if `recorded`. */
 struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa isa,
                                         const struct cs_machine *machine, bool recorded);
-/* How many loops were, in a sentence that goes on after the model's; "" where none was. And as JSON, with why others
- * weren't. */
+/* How many loops were, in a sentence that goes on after the model's; where none was, why; "" where none was tried. And as JSON,
+ * with why others weren't. */
 const char *experiments_told(const struct cs_cycle_account *account, char *text, size_t size);
 json_t *experiments_json(const struct cs_cycle_account *account);
 

@@ -34,13 +34,19 @@ struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa i
 const char *experiments_told(const struct cs_cycle_account *a, char *text, size_t size)
 {
     unsigned all = 0, measured = a->n_experiments[CS_EXPERIMENT_DONE];
-    for (int why = 0; why < CS_N_EXPERIMENT_WHY; why++)
+    int most = CS_EXPERIMENT_OFF;
+    for (int why = 0; why < CS_N_EXPERIMENT_WHY; why++) {
         all += a->n_experiments[why];
+        if (why != CS_EXPERIMENT_DONE && a->n_experiments[why] > a->n_experiments[most])
+            most = why;
+    }
+    *text = 0;
     if (measured)
         snprintf(text, size, "; %u of %u hot loop%s measured on this machine", measured, all,
                  all == 1 ? "" : "s");
-    else
-        *text = 0;
+    else if (all > a->n_experiments[CS_EXPERIMENT_OFF])
+        snprintf(text, size, "; of %u hot loop%s none could be measured (%s)", all, all == 1 ? "" : "s",
+                 cs_experiment_why_names[most]);
     return text;
 }
 
