@@ -46,7 +46,7 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
     CACHE_BYTES = 4 << 20,
-    VERSION = 2, /* of what is run and kept */
+    VERSION = 3, /* of what is run and kept */
     PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */

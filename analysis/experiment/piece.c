@@ -204,6 +204,7 @@ static void write_back(struct piece *p, const struct layout *l)
 enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *p)
 {
     static const int preferred[] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2, 1, 0, 4};
+    static _Thread_local struct cs_isa_op own[PIECE_OPS_MAX];
     struct layout l = {.n = 0};
     uint64_t origin[16], used = 0;
     memset(p, 0, offsetof(struct piece, code));
@@ -211,8 +212,12 @@ enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct 
     if (n == 0 || n > PIECE_OPS_MAX)
         return CS_EXPERIMENT_LONG;
     const size_t first = beginning(ops, n);
-    for (size_t i = 0; i < n; i++)
-        l.ops[i] = &ops[(first + i) % n];
+    /* Decoded here: accounts mark what a branch fused with as a branch, and that has no displacement. */
+    for (size_t i = 0; i < n; i++) {
+        const struct cs_isa_op *op = &ops[(first + i) % n];
+        cs_isa_op_decode(CS_ISA_X86_64, op->bytes, op->length, op->offset, &own[i]);
+        l.ops[i] = &own[i];
+    }
     const struct cs_isa_op *last = l.ops[n - 1];
     l.n = last->flags & LEAVES ? n - 1 : n;
     if (l.n < n && l.n && last->flags & CS_ISA_OP_BRANCH && cs_isa_op_fused(l.ops[l.n - 1], last) &&

@@ -44,7 +44,9 @@ bool account_by_values(const struct cs_schedule_path *path)
     for (size_t i = 0; i < path->n; i++) {
         if (path->ops[i].flags & (CS_ISA_OP_DIVIDE | CS_ISA_OP_FDIVIDE | CS_ISA_OP_LOCK | CS_ISA_OP_GATHER))
             return true;
-        branches += (path->ops[i].flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP)) != 0;
+        /* What a branch fused with is marked as one, too. */
+        branches += path->ops[i].flags & (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP) &&
+                    !(i + 1 < path->n && cs_isa_op_fused(&path->ops[i], &path->ops[i + 1]));
     }
     return branches > 1 || through_memory(path);
 }

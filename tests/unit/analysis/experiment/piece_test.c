@@ -50,6 +50,18 @@ TEST(a_loop_is_the_same_wherever_it_is_told_from)
     assert_memory_equal(p.code, other.code, sizeof p.code);
 }
 
+/* An account marks what a branch fuses with as a branch: dec %rdx before jne keeps its bytes. */
+TEST(what_a_branch_fused_with_is_no_branch)
+{
+    static struct piece other;
+    const size_t n = decode(0, 0x118d, CODE(0x48, 0x0f, 0xaf, 0xc1, 0x48, 0xff, 0xca, 0x75, 0xf7));
+    assert_int_equal(piece_make(ops, n, false, &other), CS_EXPERIMENT_DONE);
+    ops[1].flags |= CS_ISA_OP_BRANCH;
+    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_memory_equal(p.code, ((const uint8_t[]){0x48, 0x0f, 0xaf, 0xc1, 0x48, 0xff, 0xca}), 7);
+    assert_memory_equal(p.code, other.code, sizeof p.code);
+}
+
 /* test %eax, %eax; je +2; add; add; jmp back: not taken within, it leads on to what follows either way. */
 TEST(a_branch_that_was_not_taken_leads_to_the_next_instruction)
 {
@@ -135,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_ends_in_a_counter_instead_of_its_branch),
+        cmocka_unit_test(what_a_branch_fused_with_is_no_branch),
         cmocka_unit_test(a_loop_is_the_same_wherever_it_is_told_from),
         cmocka_unit_test(a_branch_that_was_not_taken_leads_to_the_next_instruction),
         cmocka_unit_test(a_branch_that_was_taken_keeps_its_target_and_jumps_there_otherwise),
