@@ -195,8 +195,26 @@ TEST(an_answer_that_cannot_be_is_refused)
     o.time.reference = 190; /* half of the core is another's */
     assert_int_equal(piece_judge(&o, &r), CS_EXPERIMENT_NOISY);
     o.time = good;
+    o.time.spread = 30;
+    assert_int_equal(piece_judge(&o, &r), CS_EXPERIMENT_NOISY);
+    o.time = good;
     o.trouble = 12345;
     assert_int_equal(piece_judge(&o, &r), CS_EXPERIMENT_FAILED);
+}
+
+TEST(trouble_has_a_name_and_no_figure)
+{
+    static const enum cs_experiment_why names[] = {
+        [ORDER_WILD] = CS_EXPERIMENT_WILD,     [ORDER_DIVISION] = CS_EXPERIMENT_DIVISION,
+        [ORDER_PAGES] = CS_EXPERIMENT_PAGES,   [ORDER_SIGNAL] = CS_EXPERIMENT_SIGNAL,
+        [ORDER_RIGHTS] = CS_EXPERIMENT_RIGHTS, [ORDER_UNKNOWN] = CS_EXPERIMENT_FAILED};
+    static struct order o = {.time = {.cycles = 5, .spread = 0.1, .reference = 100}};
+    for (uint32_t trouble = ORDER_WILD; trouble <= ORDER_UNKNOWN; trouble++) {
+        struct cs_experiment_result r = {0};
+        o.trouble = trouble;
+        assert_int_equal(piece_judge(&o, &r), names[trouble]);
+        assert_true(r.cycles <= 0);
+    }
 }
 
 int main(void)
@@ -223,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_store_to_no_address_is_wild),
         cmocka_unit_test(a_wild_stack_is_wild),
         cmocka_unit_test(an_answer_that_cannot_be_is_refused),
+        cmocka_unit_test(trouble_has_a_name_and_no_figure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,47 @@ TEST(a_branch_that_was_taken_keeps_its_target_and_jumps_there_otherwise)
     assert_memory_equal(p.code + 0x40, ((const uint8_t[]){0x01, 0xc8, 0x49, 0xff, 0xcf}), 5);
 }
 
+/* test; je +2 (taken); 2 bytes that don't run; add; jmp back: there is no room for the jump behind the branch. */
+TEST(a_taken_branch_without_room_behind_it_is_packed)
+{
+    size_t n = decode(0, 0x1000, CODE(0x85, 0xc0, 0x74, 0x02));
+    n = decode(n, 0x1006, CODE(0x01, 0xc8, 0xeb, 0xf6));
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_true(p.packed);
+    assert_memory_equal(p.code, ((const uint8_t[]){0x85, 0xc0, 0x74, 0, 0x01, 0xc8}), 6);
+}
+
+/* 14 nops of 10 bytes each: the branch back is a long one. */
+TEST(a_long_loop_comes_back_to_its_beginning)
+{
+    static const uint8_t nop[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
+    size_t n = 0;
+    int32_t back;
+    while (n < 14)
+        n = decode(n, 0x1000 + 10 * n, nop, sizeof nop);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(p.turn_end, 140 + 3 + 6);
+    assert_memory_equal(p.code + 143, ((const uint8_t[]){0x0f, 0x85}), 2);
+    memcpy(&back, p.code + 145, 4);
+    assert_int_equal((int32_t)p.turn_end + back, (int32_t)p.head);
+}
+
+/* cmp (%rdi), %rax; jne: what it loads is a part of the turn. */
+TEST(a_comparison_that_loads_stays_without_its_branch)
+{
+    const size_t n = decode(0, 0x1000, CODE(0x48, 0xff, 0xc6, 0x48, 0x3b, 0x07, 0x75, 0xf8));
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(p.turn_end, 6 + 5);
+}
+
+/* mov (%rax), %rcx; mov %rdx, %rax; jmp back: from the second turn on it is what %rdx held. */
+TEST(a_register_that_is_an_address_in_the_next_turn_is_one)
+{
+    const size_t n = decode(0, 0x1000, CODE(0x48, 0x8b, 0x08, 0x48, 0x89, 0xd0, 0xeb, 0xf8));
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(p.addresses, 1 << 0 | 1 << 2);
+}
+
 /* Two turns of a loop told as one path: an instruction can't stand twice at one place. */
 TEST(what_runs_twice_in_a_turn_is_packed)
 {
@@ -124,6 +165,8 @@ TEST(each_reason_has_its_name)
     assert_int_equal(make(CODE(0xe8, 0, 0, 0, 0, 0x90, 0xeb, 0xf8)), CS_EXPERIMENT_CALL);
     assert_int_equal(make(CODE(0xff, 0xe0, 0x90, 0xeb, 0xfb)), CS_EXPERIMENT_CALL); /* jmp *%rax */
     assert_int_equal(make(CODE(0x0f, 0x05, 0xeb, 0xfc)), CS_EXPERIMENT_SYSTEM);
+    assert_int_equal(make(CODE(0x90, 0xe2, 0x00, 0x90, 0xeb, 0xfa)), CS_EXPERIMENT_SYSTEM); /* loop */
+    assert_int_equal(make(CODE(0x90, 0xe3, 0x00, 0x90, 0xeb, 0xfa)), CS_EXPERIMENT_SYSTEM); /* jrcxz */
     assert_int_equal(make(CODE(0x64, 0x48, 0x8b, 0x07, 0xeb, 0xfa)), CS_EXPERIMENT_SEGMENT);
     assert_int_equal(make(CODE(0x06, 0xeb, 0xfd)), CS_EXPERIMENT_CODE);
     assert_int_equal(make(CODE(0xeb, 0xfe)), CS_EXPERIMENT_LONG);
@@ -151,6 +194,10 @@ int main(void)
         cmocka_unit_test(a_loop_is_the_same_wherever_it_is_told_from),
         cmocka_unit_test(a_branch_that_was_not_taken_leads_to_the_next_instruction),
         cmocka_unit_test(a_branch_that_was_taken_keeps_its_target_and_jumps_there_otherwise),
+        cmocka_unit_test(a_taken_branch_without_room_behind_it_is_packed),
+        cmocka_unit_test(a_long_loop_comes_back_to_its_beginning),
+        cmocka_unit_test(a_comparison_that_loads_stays_without_its_branch),
+        cmocka_unit_test(a_register_that_is_an_address_in_the_next_turn_is_one),
         cmocka_unit_test(what_runs_twice_in_a_turn_is_packed),
         cmocka_unit_test(an_address_that_was_loaded_is_seen),
         cmocka_unit_test(each_reason_has_its_name),
