@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 fail() { echo "not ok: $*"; exit 1; }
-modes="search walk table bits copies clocks ordinary"
+modes="search walk table grid bits copies clocks ordinary"
 . "$(dirname "$0")/../waits_possible.sh"
 gcc -O2 -g -o "$work/standing_out" tests/programs/standing_out.c || fail "the program doesn't build"
 for mode in $modes naps; do
@@ -33,7 +33,7 @@ def check(what, ok):
     bad += not ok
     print("ok" if ok else "not ok:", what)
 
-for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("search",)), ("bits", ("bits",)), ("copies", ("call",)), ("clocks", ("call", "system-call")), ("naps", ("wait",))):
+for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("search",)), ("grid", ("search",)), ("bits", ("bits",)), ("copies", ("call",)), ("clocks", ("call", "system-call")), ("naps", ("wait",))):
     d = json.load(open(f"{work}/{mode}.json"))
     text = " ".join(open(f"{work}/{mode}.text").read().split())
     entries, turns = map(int, re.match(r"(\d+) entries, (\d+) turns", open(f"{work}/{mode}.counted").read()).groups())
@@ -51,6 +51,8 @@ for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("
     check(f"{mode}: bounded", len(rows) <= 6 and all(len(r["text"]) < 1000 and 0 <= r["saves_percent"] <= r["percent"] + 0.01 <= 100.02 for r in rows))
     if turns:
         check(f"{mode}: {p['turns']} turns, counted {turns / entries:.1f}", abs(p["turns"] / (turns / entries) - 1) < 0.15)
+    if mode == "grid":
+        check("grid: the loop around it isn't listed", [r["kind"] for r in rows if r["function"] == mode] == ["search"])
     if mode == "copies":
         check(f"copies: {p['bytes']} bytes a call", p["bytes"] and abs(p["bytes"] / 65536 - 1) < 0.1)
     # A second of CPU time; of a nap, elapsed. Bursts estimate it, and only within a factor.
@@ -62,6 +64,8 @@ for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("
     check(f"{mode}: nothing saves more than what the document is about: {high}", d["about"] != "code" or rows[0]["function"] == d["function"] or d["claim"].startswith("What stands out") or high is None or rows[0]["saves_percent"] <= high + 0.01)
     if p["kind"] == "search":
         check(f"{mode}: a chain or not: {p['what']}", ("chain" in p["what"]) == (mode == "walk"))
+    # Of one process the waits say it all.
+    check(f"{mode}: no path through other processes", not any(r["what"] == "critical path" for r in d["evidence"]))
 d = json.load(open(f"{work}/ordinary.json"))
 check(f"ordinary: no place: {d['stands_out']}", d["stands_out"] == [])
 check(f"ordinary: no claim: {d['claim']} {d['missing']}", d["claim"] is None and d["about"] == "nothing")
