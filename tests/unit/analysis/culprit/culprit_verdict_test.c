@@ -187,6 +187,12 @@ static void sharing_that_a_fit_has_is_first_only_where_its_least_is(void **state
     assert_false(cs_culprit_verdict(&a).contended);
     a.summary.sharing_in_doubt = 35;
     assert_true(cs_culprit_verdict(&a).contended && !cs_culprit_verdict(&a).enough);
+    a.summary.share[CS_CAUSE_TRUE_SHARING] = a.summary.share[CS_CAUSE_FALSE_SHARING];
+    a.summary.share[CS_CAUSE_FALSE_SHARING] = 0;
+    assert_true(cs_culprit_verdict(&a).contended);
+    a.scale_fitted = false;
+    assert_false(cs_culprit_verdict(&a).contended);
+    a.scale_fitted = true;
     a.scale_timed = 1; /* the stall is measured */
     assert_false(cs_culprit_verdict(&a).contended);
 }

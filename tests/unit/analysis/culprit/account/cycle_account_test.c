@@ -371,6 +371,17 @@ static void what_was_sampled_is_decoded_though_no_burst_saw_it(void **state)
     cs_cycle_account_close(finished);
 }
 
+/* The largest share first; with what is unexplained they are the stall. */
+static void divides(const struct cs_culprit_classification *c)
+{
+    double sum = c->unexplained;
+    for (unsigned k = 0; k < c->n; k++) {
+        sum += c->suspects[k].share;
+        assert_true(k == 0 || c->suspects[k].share <= c->suspects[k - 1].share);
+    }
+    assert_true(fabs(sum - c->stall) < 1e-6 * (1 + c->stall));
+}
+
 static const struct cs_culprit_suspect *misprediction_at(const struct cs_cycle_account *a, unsigned i)
 {
     for (unsigned k = 0; k < a->insns[i].classification->n; k++)
@@ -422,6 +433,8 @@ static void the_time_of_a_misprediction_is_its_branch_s(void **state)
     adds_up(&a->summary);
     double samples = 0;
     for (unsigned i = 0; i < S_N; i++)
+        divides(a->insns[i].classification);
+    for (unsigned i = 0; i < S_N; i++)
         samples += isfinite(a->insns[i].cycles) && !a->insns[i].fused
                        ? a->insns[i].cycles * a->insns[i].visits * a->scale / CYCLES_A_SAMPLE
                        : 0;
@@ -456,13 +469,8 @@ static void a_classification_divides_its_stall(void **state)
 {
     (void)state;
     assert_true(account->insns[IMUL].classification->stall > 1);
-    for (unsigned i = 0; i < N_INSNS; i++) {
-        const struct cs_culprit_classification *c = account->insns[i].classification;
-        double sum = c->unexplained;
-        for (unsigned k = 0; k < c->n; k++)
-            sum += c->suspects[k].share;
-        assert_true(fabs(sum - c->stall) < 1e-6 * (1 + c->stall));
-    }
+    for (unsigned i = 0; i < N_INSNS; i++)
+        divides(account->insns[i].classification);
 }
 #endif
 

@@ -75,12 +75,37 @@ TEST(a_load_near_a_store_of_the_same_registers_may_be_of_what_was_stored)
     assert_false(BY_VALUES(0x48, 0x89, 0x07, 0x48, 0x8b, 0x4e, 0x08, 0x75, 0xf7)); /* 8(%rsi) */
 }
 
+/* imul %rax, %rax; jne to the next; jne back: 3 cycles, and a branch whose values are made up. */
+TEST(what_takes_longer_than_the_model_says_is_believed_unless_values_decide)
+{
+    static const uint8_t bytes[] = {0x48, 0x0f, 0xaf, 0xc0, 0x75, 0x00, 0x75, 0xf8};
+    enum { TRIES = 50 };
+    struct cs_isa_op ops[3];
+    struct cs_schedule_path path = {.ops = ops, .closed = true};
+    for (size_t at = 0; at < sizeof bytes; at += ops[path.n++].length)
+        cs_isa_op_decode(CS_ISA_X86_64, bytes + at, sizeof bytes - at, 0x1000 + at, &ops[path.n]);
+    struct cs_experiments *e = cs_experiments_open(NULL, 3 * TRIES);
+    enum cs_experiment_why why = CS_EXPERIMENT_NOISY, same = CS_EXPERIMENT_NOISY;
+    double cycles = -1, none = -1;
+    for (int k = 0; k < TRIES && why != CS_EXPERIMENT_DONE; k++)
+        why = account_experiment(e, &path, 100, &cycles);
+    for (int k = 0; k < TRIES && same != CS_EXPERIMENT_VALUES && why == CS_EXPERIMENT_DONE; k++)
+        same = account_experiment(e, &path, 1, &none);
+    cs_experiments_close(e);
+    if (why != CS_EXPERIMENT_DONE)
+        skip();
+    assert_true(cycles > 2 && cycles < 100);
+    assert_int_equal(same, CS_EXPERIMENT_VALUES);
+    assert_true(none >= 0 && none <= 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(less_time_than_the_model_has_takes_stalls_away_first),
         cmocka_unit_test(more_time_than_the_model_has_leaves_the_shares_of_causes),
         cmocka_unit_test(without_a_figure_the_model_s_steps_stay),
+        cmocka_unit_test(what_takes_longer_than_the_model_says_is_believed_unless_values_decide),
         cmocka_unit_test(divisions_locks_and_a_second_branch_depend_on_values),
         cmocka_unit_test(a_load_near_a_store_of_the_same_registers_may_be_of_what_was_stored),
     };

@@ -314,6 +314,7 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
             draw_line(t, 20, page * 64 + any);                     /* another one each burst */
             draw_line(t, 30, page * 64 + 32 * (i % 2) + any % 32); /* two of them */
             draw_line(t, 35, page * 64 + (any + i % 6) % 64);      /* a column after the other, six of them */
+            draw_line(t, 36, page * 64 + i % 12);                  /* twelve, in all bursts the same */
             draw_line(t, 40, page);                                /* a walk */
             draw_line(t, 50, (burst * 7919 + i * 104729) % 50021); /* anywhere */
             draw_line(t, 55, i < 8 ? 9 : (burst * 7919 + i * 104729) % 50021); /* and one line all the time */
@@ -330,6 +331,8 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
     assert_true(culprit_measure_sets(t, 60, false, &lines) == 0 && lines == 0);
     assert_true(culprit_measure_sets(t, 35, false, &lines) == 0);
     assert_true(fabs(culprit_measure_sets(t, 35, true, &lines) - 6) < 3);
+    assert_true(culprit_measure_sets(t, 36, false, &lines) == 0);
+    assert_true(fabs(culprit_measure_sets(t, 36, true, &lines) - 11) < 1);
     for (uint64_t even = 40; even < 60; even += 5)
         assert_true(culprit_measure_sets(t, even, true, &lines) == 0);
     assert_true(culprit_measure_sets(NULL, 10, false, &lines) == 0);
