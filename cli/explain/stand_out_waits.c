@@ -31,6 +31,7 @@ static void add(struct stand_outs *all, struct cs_store *store, const struct cs_
     struct stand_out row = stand_out_of("wait");
     struct cs_error ignored = {0};
     uint64_t elapsed_ms = 0;
+    char meanwhile[200];
     find_line(&row, store, w, g);
     row.percent = row.saves = 100 * own / (double)w->all_ns;
     row.advice = explain_wait_advice(g->kind);
@@ -40,6 +41,10 @@ static void add(struct stand_outs *all, struct cs_store *store, const struct cs_
     snprintf(row.what, sizeof row.what, "waits (%s%s%.*s): %s time%s, %s ms each", g->kind,
              *g->via ? " by " : "", (int)strcspn(g->via, "@"), g->via, thousands((double)g->count).text,
              plural((double)g->count), figure((double)g->ns * 1e-6 / fmax((double)g->count, 1), 2).text);
+    cs_wait_meanwhile_text(g, meanwhile, sizeof meanwhile);
+    if (*meanwhile)
+        snprintf(row.what + strlen(row.what), sizeof row.what - strlen(row.what), "; who meanwhile was: %s",
+                 meanwhile);
     stand_outs_add(all, &row);
 }
 

@@ -127,6 +127,7 @@ check("it is about the wait: %s" % d["claim"], d["about"] == "wait" and d["claim
 check("the first row's: %s" % rows[0], (d["cause"], d["function"]) == (rows[0]["kind"], rows[0]["where"]) == ("mutex", "take_lock"))
 check("its figures", abs(facts["this wait"] - rows[0]["seconds"]) < 1e-3 and facts["waits"] == rows[0]["waits"])
 check("who held it: %s" % facts["who meanwhile was"], "guilty" in facts["who meanwhile was"])
+check("the list says it, too: %s" % d["stands_out"], any(r["kind"] == "wait" and r["what"].endswith("who meanwhile was: " + facts["who meanwhile was"]) for r in d["stands_out"]))
 check("the line: %s" % d["place"], d["place"]["line"] and "pthread_mutex_lock" in source[d["place"]["line"] - 1]
       and function_of(d["place"]["line"]) == "take_lock")
 check("what to try: %s" % d["advice"], "lock" in d["advice"])
