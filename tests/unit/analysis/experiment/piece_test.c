@@ -55,9 +55,9 @@ TEST(what_a_branch_fused_with_is_no_branch)
 {
     static struct piece other;
     const size_t n = decode(0, 0x118d, CODE(0x48, 0x0f, 0xaf, 0xc1, 0x48, 0xff, 0xca, 0x75, 0xf7));
-    assert_int_equal(piece_make(ops, n, false, &other), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &other), CS_EXPERIMENT_DONE);
     ops[1].flags |= CS_ISA_OP_BRANCH;
-    assert_int_equal(piece_make(ops, n, false, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
     assert_memory_equal(p.code, ((const uint8_t[]){0x48, 0x0f, 0xaf, 0xc1, 0x48, 0xff, 0xca}), 7);
     assert_memory_equal(p.code, other.code, sizeof p.code);
 }
