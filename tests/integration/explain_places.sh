@@ -60,8 +60,6 @@ for mode, kinds in (("search", ("search",)), ("walk", ("search",)), ("table", ("
         check(f"naps: {p['per_second']} a second, counted {entries / 3:.0f}", abs(p["per_second"] / (entries / 3) - 1) < 0.2)
     elif p["per_second"]:
         check(f"{mode}: {p['per_second']:.0f} a second, counted {entries / 3:.0f}", 1 / 4 < p["per_second"] / (entries / 3) < 4)
-    high = d["gain"]["program"]["high"]
-    check(f"{mode}: nothing saves more than what the document is about: {high}", d["about"] != "code" or rows[0]["function"] == d["function"] or d["claim"].startswith("What stands out") or high is None or rows[0]["saves_percent"] <= high + 0.01)
     if p["kind"] == "search":
         check(f"{mode}: a chain or not: {p['what']}", ("chain" in p["what"]) == (mode == "walk"))
     # Of one process the waits say it all.
