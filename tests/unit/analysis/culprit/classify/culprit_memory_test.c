@@ -264,6 +264,16 @@ static void own_stores_that_queue_for_a_taken_line_cost_what_was_measured(void *
     cs_culprit_classify(&s, &m, &v);
     assert_int_equal(v.suspects[0].cause, CS_CAUSE_FALSE_SHARING);
     assert_true(fabs(v.suspects[0].expected - 6) < 1e-9 && fabs(v.suspects[0].in_doubt - 2) < 1e-9);
+    s.carried = 58; /* a chain through memory makes the turn longer */
+    cs_culprit_classify(&s, &m, &v);
+    p = find(&v, CS_CAUSE_FALSE_SHARING);
+    assert_true(!p || p->share < 0.31);
+    s.carried = 0;
+    s.op = &locked; /* it doesn't queue */
+    cs_culprit_classify(&s, &m, &v);
+    assert_non_null(p = find(&v, CS_CAUSE_FALSE_SHARING));
+    assert_true(p->in_doubt <= 0);
+    s.op = &load;
     s.turn_m = 60; /* much between: the store buffer hides it */
     cs_culprit_classify(&s, &m, &v);
     p = find(&v, CS_CAUSE_FALSE_SHARING);
