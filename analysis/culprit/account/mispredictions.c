@@ -56,23 +56,23 @@ static bool put_in(struct cs_culprit_classification *v, const struct cs_culprit_
 }
 
 /* To be written: that of an instruction, or the next free one. */
-static struct cs_culprit_classification *classification_of(struct cs_cycle_account *a, uint32_t i, size_t *n)
+static struct cs_culprit_classification *classification_of(struct cs_cycle_account *a, uint32_t i, size_t n)
 {
     const struct cs_culprit_classification *v = a->insns[i].classification;
-    if (v >= a->classifications && v < a->classifications + *n)
+    if (v >= a->classifications && v < a->classifications + n)
         return &a->classifications[v - a->classifications];
-    return &a->classifications[*n];
+    return &a->classifications[n];
 }
 
 void account_move_mispredictions(struct cs_cycle_account *a, size_t n)
 {
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
-        struct cs_culprit_classification *v = classification_of(a, i, &n);
+        struct cs_culprit_classification *v = classification_of(a, i, n);
         struct cs_culprit_suspect *s = mispredicted(v);
         const uint32_t to = s && s->shown_near && s->responsible ? branch_at(a, s->responsible) : CS_CFG_EXIT;
         if (to == CS_CFG_EXIT || to == i)
             continue;
-        struct cs_culprit_classification *branch = classification_of(a, to, &n);
+        struct cs_culprit_classification *branch = classification_of(a, to, n);
         const double ratio = a->insns[i].visits / a->insns[to].visits, moved = s->share;
         if (!put_in(branch, s, ratio))
             continue;

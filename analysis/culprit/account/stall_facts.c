@@ -120,35 +120,24 @@ static struct trail look_back(const struct accounting *x, uint32_t i, struct cs_
 }
 
 /* Does the most frequent way from here come back here soon, without a call? Then its lines and pages of code
- * stay where they are. */
-static bool in_short_loop(const struct accounting *x, uint32_t i)
+ * stay where they are. `*m`: of such a turn; 0: there is none. */
+static bool in_short_loop(const struct accounting *x, uint32_t i, double *m)
 {
+    double turn = 0;
     uint32_t at = i;
-    for (unsigned n = 0; n < WINDOW && at != CS_CFG_EXIT; n++) {
-        if (x->a->insns[at].op.flags & (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL))
-            return false;
-        at = account_after(x, at);
-        if (at == i)
-            return true;
-    }
-    return false;
-}
-
-/* M of a turn of such a loop, from an instruction to itself; 0: it is in none. */
-static double turn_of(const struct accounting *x, uint32_t i)
-{
-    double m = 0;
-    uint32_t at = i;
+    *m = 0;
     for (unsigned n = 0; n < WINDOW && at != CS_CFG_EXIT; n++) {
         const struct cs_cycle_account_insn *insn = &x->a->insns[at];
         if (insn->op.flags & (CS_ISA_OP_CALL | CS_ISA_OP_SYSCALL))
-            return 0;
-        m += insn->fused ? 0 : insn->step.m;
+            return false;
+        turn += insn->fused ? 0 : insn->step.m;
         at = account_after(x, at);
-        if (at == i)
-            return m;
+        if (at == i) {
+            *m = turn;
+            return true;
+        }
     }
-    return 0;
+    return false;
 }
 
 /* How many of a block's executions come into its line from elsewhere: a loop within one line fetches it once. */
@@ -193,7 +182,7 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
     if (insn->op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))
         s->memory = x->memory[i];
     if (s->memory.false_sharing.taken > 0 || s->memory.true_sharing.taken > 0)
-        s->turn_m = turn_of(x, i);
+        (void)in_short_loop(x, i, &s->turn_m);
     if (insn->op.flags & guessed)
         s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
     s->entry = i == x->a->cfg->blocks[0].first_insn;
@@ -215,7 +204,8 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
         s->begins_line = tail / 64 != s->next->offset / 64 || tail / 64 != reach / 64;
         s->begins_page = tail / 4096 != reach / 4096;
         s->fetch = cs_culprit_evidence_fetch(x->e, reach);
-        if (!s->fetch.seen && in_short_loop(x, i))
+        double turn_m;
+        if (!s->fetch.seen && in_short_loop(x, i, &turn_m))
             s->begins_line = s->begins_page = false;
         begun_facts(x, i, reach, s);
         /* New lines a visit of the line, from here on an execution of the instruction. */
