@@ -237,8 +237,6 @@ enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct 
         if (why)
             return why;
         used |= op->reads | op->writes | op->address_reads | ((insn.reads | insn.writes) & GENERAL);
-        for (unsigned m = 0; m < insn.n_memory; m++)
-            used |= insn.memory[m].stack ? CS_ISA_OP_REG_RSP : 0;
         p->branches |= op->flags & CS_ISA_OP_BRANCH;
         p->floats |= (op->flags & (CS_ISA_OP_FLOAT | CS_ISA_OP_FDIVIDE)) || op->writes & CS_ISA_OP_REG_X87;
         if (op->flags & CS_ISA_OP_LOAD && op->access_bytes && op->access_bytes < narrowest)

@@ -123,6 +123,14 @@ TEST(a_register_that_is_an_address_in_the_next_turn_is_one)
     assert_int_equal(p.addresses, 1 << 0 | 1 << 2);
 }
 
+/* push %rcx; pop %rdx; jmp back */
+TEST(what_is_on_the_stack_has_an_address)
+{
+    const size_t n = decode(0, 0x1000, CODE(0x51, 0x5a, 0xeb, 0xfc));
+    assert_int_equal(piece_make(ops, n, &p), CS_EXPERIMENT_DONE);
+    assert_int_equal(p.addresses, 1 << 4);
+}
+
 /* Two turns of a loop told as one path: an instruction can't stand twice at one place. */
 TEST(what_runs_twice_in_a_turn_is_packed)
 {
@@ -198,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_long_loop_comes_back_to_its_beginning),
         cmocka_unit_test(a_comparison_that_loads_stays_without_its_branch),
         cmocka_unit_test(a_register_that_is_an_address_in_the_next_turn_is_one),
+        cmocka_unit_test(what_is_on_the_stack_has_an_address),
         cmocka_unit_test(what_runs_twice_in_a_turn_is_packed),
         cmocka_unit_test(an_address_that_was_loaded_is_seen),
         cmocka_unit_test(each_reason_has_its_name),
