@@ -6,7 +6,8 @@ The programs of the frequency benchmarks and others are recorded for 12 s with 3
 each, the loops whose blocks follow each other and run equally often, and straight blocks, those with most samples. bench/_cost_truth.c
 runs each alone, with the program's registers and memory at LOOKS moments: that is the truth, and it is warm. A piece whose looks differ by
 more than AGREE percent, or that comes to more than PAGES pages, is not judged. The value is the mean error of `calc`:
-  calc      `calc`'s static cycles: by experiment, and where that can't be, the model's
+  calc      by experiment where one can be made, else the model's. `calc` does so with closed paths alone. Where the model's are
+            less and values may be why it keeps those (analysis/culprit/account/path_experiments.c), which the bench doesn't
   experiment  those by experiment alone: the code in a loop in a process of its own, with registers and memory that are made up
   model     our scheduler's, of the same code in a loop: `calc --no-experiments`
   llvm-mca  what that says of the same code, by itself

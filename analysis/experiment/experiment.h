@@ -15,7 +15,7 @@
  *   experiment  many of them: the process, its answer, what is kept
  *   piece       instructions as a loop that can run by itself: pure
  *
- * About 4 ms each, the first time. Several threads may ask; who opened it closes it after them. */
+ * A few ms each, the first time. Several threads may ask; who opened it closes it after them. */
 #pragma once
 
 #include "image/isa/semantics.h"
