@@ -90,6 +90,12 @@ double cs_machine_ladder(const struct cs_machine *m, double bytes)
     return m->ladder_cycles[i] + (step - i) * (m->ladder_cycles[i + 1] - m->ladder_cycles[i]);
 }
 
+bool cs_machine_alike(const struct cs_machine *a, const struct cs_machine *b)
+{
+    return a->vendor == b->vendor && a->features == b->features && strcmp(a->stated, b->stated) == 0 &&
+           a->l1d.bytes == b->l1d.bytes && a->l2.bytes == b->l2.bytes;
+}
+
 bool cs_machine_shared(const struct cs_machine *m, double between, double *least, double *most)
 {
     enum { LAST = CS_MACHINE_SHARED_STEPS - 1 };

@@ -122,6 +122,9 @@ int cs_machine_from_json(const char *text, struct cs_machine *out);
  * the defaults. */
 int cs_machine_from_stated(const char *cpuid, const char *name, struct cs_machine *out);
 
+/* Pure: whether two are of one processor. A virtual machine's name may be false: its caches and instruction sets count, too. */
+bool cs_machine_alike(const struct cs_machine *a, const struct cs_machine *b);
+
 /* Pure: what a counter loses with so many cycles between two updates of its line, at least and at most. False where it wasn't
  * measured. Further apart than was measured, no least. */
 bool cs_machine_shared(const struct cs_machine *machine, double between, double *least, double *most);

@@ -43,14 +43,13 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
     *age_s = since_boot() - json_number_value(json_object_get(kept, "measured_s"));
     char *text = json_dumps(json_object_get(kept, "machine"), JSON_COMPACT);
     struct cs_machine then;
-    bool same =
-        text && boot && *boot && strcmp(boot, boot_id) == 0 && *age_s >= 0 && *age_s <= MOST_SECONDS &&
-        json_integer_value(json_object_get(kept, "cpus")) == sysconf(_SC_NPROCESSORS_ONLN) &&
-        cs_machine_from_json(text, &then) == 0 && then.features == m->features &&
-        strcmp(then.stated, m->stated) == 0 && then.l1d.bytes == m->l1d.bytes &&
-        then.l2.bytes == m->l2.bytes && then.l3.bytes == m->l3.bytes && then.core_hz > 0 &&
-        then.memory_cycles > 0 && then.forward_cycles > 0 && then.update_cycles > 0 &&
-        then.divide_cycles > 0 && json_object_get(json_object_get(kept, "machine"), "shared_most_cycles");
+    bool same = text && boot && *boot && strcmp(boot, boot_id) == 0 && *age_s >= 0 &&
+                *age_s <= MOST_SECONDS &&
+                json_integer_value(json_object_get(kept, "cpus")) == sysconf(_SC_NPROCESSORS_ONLN) &&
+                cs_machine_from_json(text, &then) == 0 && cs_machine_alike(&then, m) &&
+                then.l3.bytes == m->l3.bytes && then.core_hz > 0 && then.memory_cycles > 0 &&
+                then.forward_cycles > 0 && then.update_cycles > 0 && then.divide_cycles > 0 &&
+                json_object_get(json_object_get(kept, "machine"), "shared_most_cycles");
     free(text);
     if (!same)
         return false;

@@ -4,18 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST = 200 }; /* in one report: those with the samples for it are far fewer */
-
-/* The same processor: its caches and its instruction sets, too, because a virtual machine's name may be false. */
-static bool is_this(const struct cs_machine *there, const struct cs_machine *here)
-{
-    return there->vendor == here->vendor && there->features == here->features &&
-           strcmp(there->stated, here->stated) == 0 && there->l1d.bytes == here->l1d.bytes &&
-           there->l2.bytes == here->l2.bytes;
-}
 
 struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa isa,
                                         const struct cs_machine *machine, bool recorded)
@@ -25,7 +16,7 @@ struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa i
     if (isa != CS_ISA_X86_64 || !recorded || option_given(args, "no-experiments") || option(args, "cpu"))
         return NULL;
     cs_machine_detect(&here);
-    if (!is_this(machine, &here) || access("/sys/devices/cpu_atom", F_OK) == 0)
+    if (!cs_machine_alike(machine, &here) || access("/sys/devices/cpu_atom", F_OK) == 0)
         return NULL;
     snprintf(processor, sizeof processor, "%s, %s, features %" PRIx32, here.stated, here.cpu, here.features);
     return cs_experiments_open(processor, MOST);
