@@ -29,7 +29,7 @@ enum {
     SHARED = 105, /* cycles of what takes 100 where nobody has */
 };
 
-static struct known pieces[PIECES_MAX];
+static struct chosen pieces[PIECES_MAX];
 static size_t n_pieces;
 
 static uint64_t bias_of(const char *image)
@@ -70,7 +70,7 @@ static double now_ms(void)
 
 static void tell_model(struct cs_scheduler *scheduler, size_t index)
 {
-    const struct known *k = &pieces[index];
+    const struct chosen *k = &pieces[index];
     const struct piece *p = &k->piece;
     struct cs_isa_op ops[PIECE_OPS_MAX + 2];
     struct cs_schedule_step steps[PIECE_OPS_MAX + 2], *const to[] = {steps};
@@ -94,7 +94,7 @@ static void tell_model(struct cs_scheduler *scheduler, size_t index)
 /* Of the code at its place: false, where it can't run by itself. */
 static bool make(size_t index, const uint8_t *bytes, struct cs_experiments *experiments)
 {
-    struct known *k = &pieces[index];
+    struct chosen *k = &pieces[index];
     struct cs_isa_op ops[PIECE_OPS_MAX];
     size_t n = 0;
     for (size_t at = 0; n < k->n; at += ops[n++].length)
@@ -115,7 +115,7 @@ static bool make(size_t index, const uint8_t *bytes, struct cs_experiments *expe
 }
 
 /* At the start of a piece: measures it in a child. */
-static void look(struct known *p, uint64_t bias)
+static void look(struct chosen *p, uint64_t bias)
 {
     size_t index = (size_t)(p - pieces);
     registers.rip = p->start + bias;
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     struct cs_experiments *experiments = cs_experiments_open(NULL, PIECES_MAX);
     printf("scheduler %s\n", cs_scheduler_name(scheduler));
     for (size_t i = 0; i < n_pieces; i++) {
-        struct known *p = &pieces[i];
+        struct chosen *p = &pieces[i];
         uint8_t bytes[BYTES_MAX] = {0};
         const uint64_t from = p->start + bias, first = PAGE - from % PAGE;
         struct iovec own = {bytes, sizeof bytes},
@@ -210,12 +210,12 @@ int main(int argc, char **argv)
             if (!WIFSTOPPED(status))
                 return 0;
             ptrace(PTRACE_GETREGS, target, 0, &registers);
-            struct known *p = pieces;
+            struct chosen *p = pieces;
             while (p < pieces + n_pieces && !(p->planted && p->start + bias == registers.rip - 1))
                 p++;
             if (WSTOPSIG(status) != SIGTRAP || p == pieces + n_pieces)
                 continue;
-            for (struct known *q = pieces; q < pieces + n_pieces; q++) /* several may begin there */
+            for (struct chosen *q = pieces; q < pieces + n_pieces; q++) /* several may begin there */
                 if (q->planted && q->start == p->start) {
                     poke(q->start + bias, q->original);
                     look(q, bias);

@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096, PAGES_MOST = 4096, BYTES_MAX = 15 * PIECE_OPS_MAX };
 
-struct known {
+struct chosen {
     uint64_t start; /* in the image */
     unsigned n;     /* instructions there; 0: it can't run alone */
     struct piece piece;
@@ -57,7 +57,7 @@ static void at_fault(int signal, siginfo_t *info, void *context)
         memset((void *)page, 0, PAGE);
 }
 
-static _Noreturn void measure(const struct known *k, uint64_t bias)
+static _Noreturn void measure(const struct chosen *k, uint64_t bias)
 {
     const struct piece *p = &k->piece;
     const uint64_t begin = p->first + bias, first = begin & ~(uint64_t)(PAGE - 1),
