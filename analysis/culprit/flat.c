@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What bursts saw of all images, a mean instruction's. Within a burst a line's second use is near or far by an exact count. Its
- * first use depends on what ran before. A line that is in a share p of the bursts was used 1 / p bursts ago in the mean. A cache
- * has it still if fewer lines than it holds came since. Bursts are taken as independent draws of what the program does, which
- * overstates the lines in between where a program has phases. */
+/* What bursts saw of all images, a mean instruction's. Within a burst a line's second use is near or far by an exact
+ * count. Its first use depends on what ran before. A line that is in a share p of the bursts was used 1 / p bursts ago
+ * in the mean. A cache has it still if fewer lines than it holds came since. Bursts are taken as independent draws of
+ * what the program does, which overstates the lines in between where a program has phases. */
 #include "analysis/culprit/flat.h"
 #include "analysis/culprit/evidence/image_evidence.h"
 #include "analysis/culprit/evidence/working_set.h"
@@ -176,8 +176,8 @@ struct drawn {
 CS_ORDER(by_line, struct drawn, cs_order(a->line, b->line))
 typedef CS_ARRAY(struct drawn) draws;
 
-/* Lines of data, by how many were drawn in one and in two bursts (Chao 1984), and no more than lie in the addresses over which the
- * draws are spread. Of few draws these take what is between two arrays for memory that is used. */
+/* Lines of data, by how many were drawn in one and in two bursts (Chao 1984), and no more than lie in the addresses over
+ * which the draws are spread. Of few draws these take what is between two arrays for memory that is used. */
 static int take_data(struct measuring *m, struct cs_table *table)
 {
     struct cs_working_set spread = {0};

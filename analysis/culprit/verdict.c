@@ -47,8 +47,8 @@ static bool is_static(const struct cs_cycle_account_summary *s, enum cs_culprit_
     return c < CS_N_CAUSES && s->statics[c] > s->share[c];
 }
 
-/* A cause's share that is evidence for it. What the schedule says of it grows with the scale: where timed bursts lift that above
- * the fit, either there are so many executions or the schedule is wrong. */
+/* A cause's share that is evidence for it. What the schedule says of it grows with the scale: where timed bursts lift
+ * that above the fit, either there are so many executions or the schedule is wrong. */
 static double evident(const struct cs_cycle_account *a, enum cs_culprit_cause c, double share)
 {
     const bool lifted = c < CS_N_CAUSES && a->scale_fitted && a->scale_model > 0 && a->scale > a->scale_model;

@@ -41,8 +41,8 @@ struct cs_culprit_verdict {
      * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost
      * as much. Or sharing, which at the least that such a line costs wouldn't be first. */
     bool contended;
-    /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it should take.
-     * Bursts didn't look for them; or they met them, which leaves no verdict. */
+    /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it
+     * should take. Bursts didn't look for them; or they met them, which leaves no verdict. */
     bool values_unknown, denormal;
     bool counted; /* counted events speak for most of the first cause */
     bool enough;  /* none of those above but values_unknown, and bursts >= needed or counted */

@@ -3,7 +3,8 @@
 #pragma once
 
 /* ---- the surroundings of a stall on its path ---- */
-/* A cause with less of the time isn't one of several; unit: share; source: seven of them would have all; shows: culprit-fresh */
+/* A cause with less of the time isn't one of several; unit: share; source: seven of them would have all; shows:
+ * culprit-fresh */
 #ifndef CS_MODEL_SEVERAL_LEAST
 #define CS_MODEL_SEVERAL_LEAST 0.15
 #endif

@@ -48,8 +48,8 @@ json_t *experiments_json(const struct cs_cycle_account *account);
 void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from);
 /* dcpi-1997 figure 4: rows that add up to 100 %. */
 void summary_print(struct output *out, const struct cs_cycle_account_summary *summary, bool all);
-/* What two recordings' time was made of, and the difference, in ms of CPU time: dcpi-1997 section 3.3 has the fastest run beside
- * the slowest one. `ms`: of one sample; 0 = samples are compared. */
+/* What two recordings' time was made of, and the difference, in ms of CPU time: dcpi-1997 section 3.3 has the fastest
+ * run beside the slowest one. `ms`: of one sample; 0 = samples are compared. */
 void summary_compare(struct output *out, const struct cs_cycle_account_summary *a, double ms_a,
                      const struct cs_cycle_account_summary *b, double ms_b);
 /* Cycles an instruction, as sampled; *best: as the model has them at best. NAN: not known. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The listing (dcpi-1997 figure 2): blocks with their best and actual cycles, instructions with bubbles above those that stall. */
+/* The listing (dcpi-1997 figure 2): blocks with their best and actual cycles, instructions with bubbles above those that
+ * stall. */
 #include "cli/command/figures.h"
 #include "cli/procedure/calc.h"
 

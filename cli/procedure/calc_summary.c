@@ -148,7 +148,8 @@ json_t *summary_json(const struct cs_cycle_account_summary *s)
 CS_ORDER(by_place, struct worst_cause, cs_order(a->cause, b->cause), cs_order(a->responsible, b->responsible),
          cs_order(a->stalled, b->stalled))
 
-/* Makes one of all that have cause and place in common; the heaviest gives the place of the stall. Returns how many there are. */
+/* Makes one of all that have cause and place in common; the heaviest gives the place of the stall. Returns how many
+ * there are. */
 static size_t add_up(struct worst_cause *causes, size_t n)
 {
     size_t kept = 0;

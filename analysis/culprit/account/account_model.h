@@ -3,8 +3,8 @@
 #pragma once
 
 /* ---- branches ---- */
-/* Times more wrong guesses that an earlier branch needs to be blamed for what shows right behind another one; unit: factor; source:
- * shares of bursts differ by less; shows: profile-error */
+/* Times more wrong guesses that an earlier branch needs to be blamed for what shows right behind another one; unit:
+ * factor; source: shares of bursts differ by less; shows: profile-error */
 #ifndef CS_MODEL_BRANCH_NEARER
 #define CS_MODEL_BRANCH_NEARER 2
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lives of a loop: from where it is entered to where it is left, and the way from there to where it is entered again.
  *
- * A path that closes is scheduled as if it went on for ever. A loop that ends after a few turns is entered again while the
- * core still has its last turns in hand. A chain that begins again in each life, such as the value of a number's digits, overlaps
- * with the one of the life before. So no turn takes longer than it does on average where whole lives follow one another. */
+ * A path that closes is scheduled as if it went on for ever. A loop that ends after a few turns is entered again while
+ * the core still has its last turns in hand. A chain that begins again in each life, such as the value of a number's
+ * digits, overlaps with the one of the life before. So no turn takes longer than it does on average where whole lives
+ * follow one another. */
 #include "analysis/culprit/account/cycle_account_internal.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The scale: one visit's executions. Counted, or else fitted to the samples, with what timed bursts say.
  *
- * The fit makes M and what the rules expect add up to all samples. The rules often expect too much. Then the fit has too few
- * executions, a fifth in lua's interpreter, and too many cycles an execution. What is beyond any rule's bounds of these is an
- * unexplained stall. So a scale also has a misfit: the time beyond the most that the rules allow, and the time that M has beyond
- * the samples. Both are by runs of blocks, because neighbours' samples are mixed up. The misfit is convex in the scale. All
- * scales whose misfit is near the least fit equally well. Of these it is the one nearest to the timed bursts' where that is
- * above the fit. Else it is the one nearest to the fit. */
+ * The fit makes M and what the rules expect add up to all samples. The rules often expect too much. Then the fit has too
+ * few executions, a fifth in lua's interpreter, and too many cycles an execution. What is beyond any rule's bounds of
+ * these is an unexplained stall. So a scale also has a misfit: the time beyond the most that the rules allow, and the
+ * time that M has beyond the samples. Both are by runs of blocks, because neighbours' samples are mixed up. The misfit
+ * is convex in the scale. All scales whose misfit is near the least fit equally well. Of these it is the one nearest to
+ * the timed bursts' where that is above the fit. Else it is the one nearest to the fit. */
 #include "analysis/culprit/account/account_model.h"
 #include "analysis/culprit/account/cycle_account_internal.h"
 

@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* By a clock's count of the executions M has an error of its own, but no gift: what an instruction takes less than M another one
- * took more, if no rule expects anything there. It is the wait for a chain, which shows where retirement stopped. */
+/* By a clock's count of the executions M has an error of its own, but no gift: what an instruction takes less than M
+ * another one took more, if no rule expects anything there. It is the wait for a chain, which shows where retirement
+ * stopped. */
 static bool is_shifted(const struct accounting *x, const struct cs_culprit_stall *stall, double over)
 {
     double expected, most;

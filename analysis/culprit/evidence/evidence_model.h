@@ -15,9 +15,9 @@
 #define CS_MODEL_SETS_FEW 8
 #endif
 
-/* The same two where equal strides go from page to page. A column of a matrix is of one set, and a burst comes to several columns.
- * A stride that isn't a multiple of a page would use all sets alike; unit: factor of the variance, sets; source: the
- * chi-squared distribution; shows: culprit-fresh */
+/* The same two where equal strides go from page to page. A column of a matrix is of one set, and a burst comes to
+ * several columns. A stride that isn't a multiple of a page would use all sets alike; unit: factor of the variance,
+ * sets; source: the chi-squared distribution; shows: culprit-fresh */
 #ifndef CS_MODEL_SETS_UNEVEN_STEPS
 #define CS_MODEL_SETS_UNEVEN_STEPS 2
 #endif
@@ -25,8 +25,8 @@
 #define CS_MODEL_SETS_FEW_STEPS 24
 #endif
 
-/* Strides equal to the one before, and new pages an execution, from which on accesses go so; unit: share; source: the turns of a
- * loop over 16 and more rows; shows: culprit-fresh */
+/* Strides equal to the one before, and new pages an execution, from which on accesses go so; unit: share; source: the
+ * turns of a loop over 16 and more rows; shows: culprit-fresh */
 #ifndef CS_MODEL_STEPS
 #define CS_MODEL_STEPS 0.9
 #endif
@@ -98,8 +98,8 @@
 #define CS_MODEL_WORKING_SET_NEW 0.2
 #endif
 
-/* Times more lines by Chao's count than by meetings from which on some are used more than others; below so many draws it can't be
- * told; unit: factor; source: draws from trees, hot lines and even ones, simulated; shows: footprint-truth */
+/* Times more lines by Chao's count than by meetings from which on some are used more than others; below so many draws it
+ * can't be told; unit: factor; source: draws from trees, hot lines and even ones, simulated; shows: footprint-truth */
 #ifndef CS_MODEL_WORKING_SET_UNEVEN
 #define CS_MODEL_WORKING_SET_UNEVEN 1.8
 #endif

@@ -74,8 +74,8 @@ static struct counts count(const struct drawn_line *at, size_t n)
     return c;
 }
 
-/* Lines of a range of `span`. Bursts that met in the same line more often than in a range that is used whole go to some of its lines:
- * to these alone where Chao's count finds no more. */
+/* Lines of a range of `span`. Bursts that met in the same line more often than in a range that is used whole go to some
+ * of its lines: to these alone where Chao's count finds no more. */
 static double lines_of(const struct counts *c, size_t n, double span, double groups, double bursts,
                        bool *least)
 {
@@ -106,8 +106,8 @@ static void add_range(const struct drawn_line *at, size_t n, struct cs_working_s
     *few += least ? c.draws : 0;
 }
 
-/* The widest gap is one between two arrays where evenly drawn places leave none so wide, but for one time in a hundred. Bursts, not
- * draws, are places: what one draws may lie together. */
+/* The widest gap is one between two arrays where evenly drawn places leave none so wide, but for one time in a hundred.
+ * Bursts, not draws, are places: what one draws may lie together. */
 static void add_ranges(const struct drawn_line *at, size_t n, unsigned splits, struct cs_working_set *out,
                        double *few)
 {

@@ -12,7 +12,7 @@ struct cs_working_set {
     bool least;          /* a lower bound: much of it was met a few times only */
 };
 
-/* Of the accesses of the code from `start` up to `end`, which come to new lines; `footprints` may be NULL. Lines drawn again and again are counted (Chao
- * 1984). Where most lines are new, all of the ranges of addresses over which the draws are spread count, or each n-th line where all
- * draws are multiples of n apart. 0 or -ENOMEM. */
+/* Of the accesses of the code from `start` up to `end`, which come to new lines; `footprints` may be NULL. Lines drawn
+ * again and again are counted (Chao 1984). Where most lines are new, all of the ranges of addresses over which the draws
+ * are spread count, or each n-th line where all draws are multiples of n apart. 0 or -ENOMEM. */
 int cs_working_set(struct cs_table *footprints, uint64_t start, uint64_t end, struct cs_working_set *out);
