@@ -46,7 +46,7 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
     CACHE_BYTES = 4 << 20,
-    VERSION = 3, /* of what is run and kept */
+    VERSION = 4, /* of what is run and kept */
     PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */
@@ -190,7 +190,7 @@ enum cs_experiment_why piece_judge(const struct order *answer, struct cs_experim
         return CS_EXPERIMENT_FAILED;
     if (t->spread > SPREAD_MOST || t->reference > REFERENCE_MOST)
         return CS_EXPERIMENT_NOISY;
-    *out = (struct cs_experiment_result){t->cycles, t->spread, t->pages};
+    *out = (struct cs_experiment_result){t->cycles, t->pages};
     return CS_EXPERIMENT_DONE;
 }
 
@@ -259,7 +259,7 @@ enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p
 }
 
 struct kept {
-    double cycles, spread;
+    double cycles;
     uint32_t pages, why;
     int64_t at; /* s, of the wall clock */
 };
@@ -302,14 +302,14 @@ enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct
     snprintf(key, sizeof key, "version %d, %s, %zu bytes from %" PRIx64 ", %016" PRIx64, VERSION,
              e->processor, piece.n, piece.first & 0xffff, XXH3_64bits(piece.code, piece.n));
     if (recall(e, key, &kept)) {
-        *result = (struct cs_experiment_result){kept.cycles, kept.spread, kept.pages};
+        *result = (struct cs_experiment_result){kept.cycles, kept.pages};
         return (enum cs_experiment_why)kept.why;
     }
     pthread_mutex_lock(&e->lock);
     why = piece_run(e, &piece, result);
     pthread_mutex_unlock(&e->lock);
     if (why != CS_EXPERIMENT_OFF && e->keeps && why != CS_EXPERIMENT_RIGHTS) {
-        kept = (struct kept){result->cycles, result->spread, result->pages, why, (int64_t)time(NULL)};
+        kept = (struct kept){result->cycles, result->pages, why, (int64_t)time(NULL)};
         (void)cs_cache_save(&e->cache, key, &(const struct iovec){&kept, sizeof kept}, 1);
     }
     return why;

@@ -46,7 +46,6 @@ extern const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY];
 
 struct cs_experiment_result {
     double cycles; /* a turn */
-    double spread; /* quartiles of its passes, % */
     unsigned pages;
 };
 
