@@ -42,7 +42,8 @@ X86_MODELS := intel3 intel5 amd amd2
 .PHONY: check-vm-x86 check-vm-broken-x86
 check-vm-x86: all vm-programs $(BUILD)/tests/programs/concurrent
 	@if scripts/deps emulator && tests/vm/x86/build; then \
-	  rc=0; for m in $(X86_MODELS); do BUILD=$(BUILD) tests/vm/run x86-$$m || rc=1; done; exit $$rc; \
+	  failed=""; for m in $(X86_MODELS); do BUILD=$(BUILD) tests/vm/run x86-$$m || failed="$$failed $(BUILD)/x86-$$m/vm-failed"; done; \
+	  [ -z "$$failed" ] || { echo; echo "failed:"; cat $$failed; exit 1; }; \
 	else echo "SKIPPED check-vm for x86-64: see above"; [ -z "$$CS_NO_SKIP" ]; fi
 check-vm-broken-x86: all
 	@if tests/vm/x86/build --where; then BUILD=$(BUILD) tests/vm/broken x86-intel3; else [ -z "$$CS_NO_SKIP" ]; fi
