@@ -12,6 +12,15 @@ void cs_burst_budget_begin(struct cs_burst_budget *budget, double share, double 
     *budget = (struct cs_burst_budget){
         .share = share, .rate_hz = rate_hz, .chance = CS_MODEL_THINNING, .start_us = CS_MODEL_START_US};
     budget->period_s = CS_MODEL_THINNING * (rate_hz > 0 ? 1 / rate_hz : first_us * 1e-6 / share);
+    budget->later_period_s = budget->period_s;
+}
+
+void cs_burst_budget_hurry(struct cs_burst_budget *budget, unsigned bursts)
+{
+    assert(budget->rate_hz <= 0 && !budget->accounted && budget->n == 0);
+    budget->eager = bursts;
+    if (bursts && budget->period_s > CS_MODEL_EVIDENCE_PERIOD_S)
+        budget->period_s = CS_MODEL_EVIDENCE_PERIOD_S;
 }
 
 void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, double share, double trigger_s)
@@ -19,10 +28,10 @@ void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, doubl
     if (budget->n < CS_MODEL_COST_MEMORY)
         budget->n++;
     budget->cost_us += (cost_us - budget->cost_us) / budget->n;
-    if (budget->eager > 0) {
-        budget->eager--;
+    if (budget->eager > 0 && --budget->eager == 0)
+        budget->period_s = budget->later_period_s;
+    if (budget->eager > 0)
         share = share < CS_MODEL_EVIDENCE_BUDGET ? CS_MODEL_EVIDENCE_BUDGET : share;
-    }
     if (budget->rate_hz > 0)
         return;
     double chance = (share * budget->period_s - trigger_s) / (budget->cost_us * 1e-6);

@@ -11,13 +11,14 @@
 #include <stdbool.h>
 
 struct cs_burst_budget {
-    double share;    /* of the target's time, at the start */
-    double rate_hz;  /* bursts a second of a busy CPU; 0: by the budget */
-    double period_s; /* from one trigger to the next */
-    double chance;   /* that a trigger becomes a burst */
-    double cost_us;  /* what a burst costs lately */
-    unsigned n;      /* bursts, up to CS_MODEL_COST_MEMORY */
-    unsigned eager;  /* bursts that may yet cost CS_MODEL_EVIDENCE_BUDGET */
+    double share;          /* of the target's time, at the start */
+    double rate_hz;        /* bursts a second of a busy CPU; 0: by the budget */
+    double period_s;       /* from one trigger to the next */
+    double chance;         /* that a trigger becomes a burst */
+    double cost_us;        /* what a burst costs lately */
+    unsigned n;            /* bursts, up to CS_MODEL_COST_MEMORY */
+    unsigned eager;        /* bursts that may yet cost CS_MODEL_EVIDENCE_BUDGET */
+    double later_period_s; /* period_s when these are made */
     bool accounted;
     double left_us;  /* on the account; negative: a debt */
     double start_us; /* what the start of a runner costs lately */
@@ -25,6 +26,9 @@ struct cs_burst_budget {
 
 /* `all`: all that runs is the target. */
 void cs_burst_budget_begin(struct cs_burst_budget *budget, double share, double rate_hz, bool all);
+/* The first `bursts` may cost CS_MODEL_EVIDENCE_BUDGET, and triggers come more often until they are made. Then period_s
+ * is later_period_s. No rate was asked for. */
+void cs_burst_budget_hurry(struct cs_burst_budget *budget, unsigned bursts);
 /* A burst that cost so much; `share`: what is allowed now, `trigger_s`: what a trigger costs. */
 void cs_burst_budget_learn(struct cs_burst_budget *budget, double cost_us, double share, double trigger_s);
 

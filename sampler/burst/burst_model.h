@@ -93,14 +93,19 @@
 #define CS_MODEL_BURST_BUDGET 0.005
 #endif
 /* A command's first bursts may cost more of its time, unless a budget or a rate was asked: or a program whose bursts
- * take 4 ms gets five in its first 4 s, where causes take some twenty to be told apart (culprit/verdict.h), and
- * frequencies a hundred; unit: bursts; source: docs/lab/frequencies.md; shows: calc-default, accuracy-10s */
+ * take 4 ms gets five in its first 4 s, where causes take some twenty to a hundred to be told apart
+ * (culprit/verdict.h), and frequencies more; unit: bursts; source: docs/lab/bursts.md; shows: calc-default,
+ * accuracy-10s */
 #ifndef CS_MODEL_EVIDENCE_BURSTS
-#define CS_MODEL_EVIDENCE_BURSTS 100
+#define CS_MODEL_EVIDENCE_BURSTS 160
 #endif
 /* How much; unit: share; shows: calc-default */
 #ifndef CS_MODEL_EVIDENCE_BUDGET
-#define CS_MODEL_EVIDENCE_BUDGET 0.04
+#define CS_MODEL_EVIDENCE_BUDGET 0.05
+#endif
+/* The period of triggers meanwhile, at most: there are no more bursts than triggers; unit: s; shows: accuracy-10s */
+#ifndef CS_MODEL_EVIDENCE_PERIOD_S
+#define CS_MODEL_EVIDENCE_PERIOD_S 0.025
 #endif
 /* What a burst costs beside the time that we see the thread stopped: stop and go, timers, caches cold
  * afterwards. A command also pays, by what they share, for the runner's work on another CPU, which isn't

@@ -8,7 +8,6 @@
 #include "sampler/burst/rows.h"
 #include "sampler/burst/runner_image.h"
 #include "sampler/burst/triggers.h"
-#include "sampler/perf/timer_rings.h"
 #include "store/base/clock.h"
 #include "store/base/order.h"
 
@@ -25,7 +24,7 @@
 
 struct cs_burst {
     struct cs_burst_config config;
-    struct cs_timer_rings *triggers;
+    struct cs_burst_triggers *triggers;
     pthread_t thread;
     bool started;
     int stop_fd;
@@ -280,6 +279,8 @@ static void *session(void *argument)
     while (read(burst->stop_fd, &stop, sizeof stop) < 0) {
         struct cs_burst_trigger trigger;
         tidy(burst);
+        if (!burst->budget.eager)
+            cs_burst_triggers_slow_down(burst->triggers);
         int n = cs_burst_triggers_wait(burst->triggers, burst->processes.watch_fd, 1000, &trigger);
         if (n <= 0 || trigger.pid == ourselves)
             continue;
@@ -317,8 +318,8 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
     cs_burst_budget_begin(&burst->budget, allowed(config, CS_MODEL_BURST_BUDGET), config->rate_hz,
                           config->target == CS_TARGET_ALL);
     burst->budget.accounted = config->sampler && allowed(config, 0) > 0 && config->rate_hz <= 0;
-    if (config->target == CS_TARGET_COMMAND && allowed(config, 0) <= 0)
-        burst->budget.eager = CS_MODEL_EVIDENCE_BURSTS;
+    if (config->target == CS_TARGET_COMMAND && allowed(config, 0) <= 0 && config->rate_hz <= 0)
+        cs_burst_budget_hurry(&burst->budget, CS_MODEL_EVIDENCE_BURSTS);
     burst->random = cs_monotonic_ns() | 1;
     burst->rows = cs_burst_rows_open(config->sampler);
     burst->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -329,9 +330,9 @@ int cs_burst_open(const struct cs_burst_config *config, struct cs_burst **out, s
         rc = cs_fail(err, ENOMEM, "out of memory or descriptors for bursts");
     burst->processes.at_once = config->target == CS_TARGET_COMMAND && config->rate_hz > 0;
     if (!rc)
-        rc = cs_burst_triggers_open(config->target, config->pid,
-                                    config->sampler ? cs_sampler_filter(config->sampler) : NULL,
-                                    (uint64_t)(burst->budget.period_s * 1e9) | 1, &burst->triggers, err);
+        rc = cs_burst_triggers_open(config->target, config->pid, cs_sampler_filter(config->sampler),
+                                    burst->budget.period_s, burst->budget.later_period_s, &burst->triggers,
+                                    err);
     if (!rc && pthread_create(&burst->thread, NULL, session, burst))
         rc = cs_fail(err, EAGAIN, "no thread for bursts");
     burst->started = !rc;
@@ -389,7 +390,7 @@ void cs_burst_close(struct cs_burst *burst)
     cs_burst_stop(burst);
     if (burst->processes.watch_fd >= 0)
         close(burst->processes.watch_fd); /* the session never began */
-    cs_timer_rings_close(burst->triggers);
+    cs_burst_triggers_close(burst->triggers);
     cs_burst_rows_close(burst->rows);
     if (burst->stop_fd >= 0)
         close(burst->stop_fd);

@@ -1,28 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Triggers are rare, so only the latest counts: an older one is a thread that has long gone on. */
+/* Triggers are rare, so only the latest counts: an older one is a thread that has long gone on.
+ *
+ * Timers of either period are opened at the start, and those of the longer one count nothing at first. The kernel
+ * doesn't change a period in threads that have inherited the timer. But there, too, it enables and closes them. */
 #include "sampler/burst/triggers.h"
 #include "sampler/perf/timer_rings.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 
+struct cs_burst_triggers {
+    struct cs_timer_rings *now, *later;
+};
+
 int cs_burst_triggers_open(enum cs_sampler_target target, pid_t pid, const struct cs_process_filter *filter,
-                           uint64_t period_ns, struct cs_timer_rings **out, struct cs_error *err)
+                           double period_s, double later_s, struct cs_burst_triggers **out,
+                           struct cs_error *err)
 {
-    assert(period_ns > 0);
-    const struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_TID, .wakeup_events = 1};
-    return cs_timer_rings_open(target, pid, filter, period_ns, &attr, 2, "bursts", out, err);
+    assert(period_s > 0);
+    uint64_t period_ns = (uint64_t)(period_s * 1e9) | 1, later_ns = (uint64_t)(later_s * 1e9) | 1;
+    struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_TID, .wakeup_events = 1};
+    struct cs_burst_triggers *triggers = calloc(1, sizeof *triggers);
+    *out = NULL;
+    if (!triggers)
+        return cs_fail(err, ENOMEM, "out of memory for the timers of bursts");
+    int rc = cs_timer_rings_open(target, pid, filter, period_ns, &attr, 2, "bursts", &triggers->now, err);
+    attr.disabled = 1;
+    if (!rc && later_ns > period_ns)
+        rc = cs_timer_rings_open(target, pid, filter, later_ns, &attr, 2, "bursts", &triggers->later, err);
+    if (rc)
+        cs_burst_triggers_close(triggers);
+    else
+        *out = triggers;
+    return rc;
 }
 
-int cs_burst_triggers_wait(struct cs_timer_rings *triggers, int wake_fd, int timeout_ms,
+void cs_burst_triggers_slow_down(struct cs_burst_triggers *triggers)
+{
+    if (!triggers->later)
+        return;
+    cs_timer_rings_enable(triggers->later);
+    cs_timer_rings_close(triggers->now);
+    triggers->now = triggers->later;
+    triggers->later = NULL;
+}
+
+void cs_burst_triggers_close(struct cs_burst_triggers *triggers)
+{
+    if (!triggers)
+        return;
+    cs_timer_rings_close(triggers->now);
+    cs_timer_rings_close(triggers->later);
+    free(triggers);
+}
+
+int cs_burst_triggers_wait(struct cs_burst_triggers *triggers, int wake_fd, int timeout_ms,
                            struct cs_burst_trigger *trigger)
 {
     int found = 0;
-    if (!cs_timer_rings_wait(triggers, wake_fd, timeout_ms))
+    if (!cs_timer_rings_wait(triggers->now, wake_fd, timeout_ms))
         return 0;
-    for (int i = 0; i < triggers->n_cpus; i++) {
-        struct cs_ring *ring = &triggers->rings[i];
+    for (int i = 0; i < triggers->now->n_cpus; i++) {
+        struct cs_ring *ring = &triggers->now->rings[i];
         const struct perf_event_header *header;
         if (!ring->page)
             continue;

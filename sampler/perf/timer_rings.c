@@ -150,6 +150,14 @@ bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_
     return true;
 }
 
+void cs_timer_rings_enable(struct cs_timer_rings *rings)
+{
+    rings->attr.disabled = 0;
+    for (int i = 0; i < rings->n_cpus * rings->n_threads; i++)
+        if (rings->fds[i] >= 0)
+            ioctl(rings->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
 void cs_timer_rings_close(struct cs_timer_rings *rings)
 {
     if (!rings)

@@ -40,4 +40,6 @@ int cs_timer_rings_open(enum cs_sampler_target target, pid_t pid, const struct c
 /* Waits until there are records, the caller's descriptor is readable, or time is over. false: neither. Once a second it
  * looks for CPUs that came or went, where events are of CPUs. */
 bool cs_timer_rings_wait(struct cs_timer_rings *rings, int wake_fd, int timeout_ms);
+/* Events whose `attr` said disabled begin to count, in threads that were started since, too. */
+void cs_timer_rings_enable(struct cs_timer_rings *rings);
 void cs_timer_rings_close(struct cs_timer_rings *rings);

@@ -62,15 +62,45 @@ TEST(first_bursts_of_a_command_may_cost_more_and_no_later_ones)
     struct cs_burst_budget budget, plain;
     cs_burst_budget_begin(&budget, 0.005, 0, false);
     cs_burst_budget_begin(&plain, 0.005, 0, false);
-    budget.eager = 20;
-    for (unsigned i = 0; i < 20; i++) {
+    cs_burst_budget_hurry(&budget, 20);
+    for (unsigned i = 0; i < 19; i++) {
         cs_burst_budget_learn(&budget, 4000, 0.005, 0);
         cs_burst_budget_learn(&plain, 4000, 0.005, 0);
     }
-    assert_true(budget.chance > 5 * plain.chance);
+    assert_true(budget.chance / budget.period_s > 5 * plain.chance / plain.period_s);
     cs_burst_budget_learn(&budget, 4000, 0.005, 0);
     cs_burst_budget_learn(&plain, 4000, 0.005, 0);
-    assert_true(fabs(budget.chance - plain.chance) < 1e-9);
+    assert_true(fabs(budget.chance - plain.chance) < 1e-9 && fabs(budget.period_s - plain.period_s) < 1e-9);
+}
+
+/* Bursts of so many us in so many seconds of a command's time, and the share that they take of it. */
+static double made_in(double seconds, double cost_us, double *share)
+{
+    struct cs_burst_budget budget;
+    double made = 0;
+    cs_burst_budget_begin(&budget, CS_MODEL_BURST_BUDGET, 0, false);
+    cs_burst_budget_hurry(&budget, CS_MODEL_EVIDENCE_BURSTS);
+    for (double at = 0, due = 0; at < seconds; at += budget.period_s) {
+        due += budget.chance;
+        for (; due >= 1; due--, made++)
+            cs_burst_budget_learn(&budget, cost_us, CS_MODEL_BURST_BUDGET, 0);
+    }
+    *share = made * cost_us * 1e-6 / seconds;
+    return made;
+}
+
+TEST(a_command_has_a_hundred_bursts_after_five_seconds_whose_price_is_bounded)
+{
+    double share;
+    for (double cost_us = 300; cost_us < 2400; cost_us += 100) {
+        assert_true(made_in(5, cost_us, &share) >= 100);
+        assert_true(share < 1.02 * CS_MODEL_EVIDENCE_BUDGET);
+        assert_true(made_in(10, cost_us, &share) >= 150);
+        assert_true(share < 1.02 * CS_MODEL_EVIDENCE_BUDGET);
+    }
+    assert_true(made_in(5, 10000, &share) >= 20 && share < 1.05 * CS_MODEL_EVIDENCE_BUDGET);
+    double first = CS_MODEL_EVIDENCE_BURSTS * 2e-3, later = made_in(100, 2000, &share) * 2e-3;
+    assert_true(later > first && (later - first) / 95 < 1.05 * CS_MODEL_BURST_BUDGET);
 }
 
 /* Attempts whose cost is ours to say, against an account; what they took of so many periods of the target's time. */
@@ -174,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_rate_that_was_asked_for_stays),
         cmocka_unit_test(the_cost_follows_the_last_bursts),
         cmocka_unit_test(first_bursts_of_a_command_may_cost_more_and_no_later_ones),
+        cmocka_unit_test(a_command_has_a_hundred_bursts_after_five_seconds_whose_price_is_bounded),
         cmocka_unit_test(an_account_holds_its_share_however_dear_and_frequent_attempts_are),
         cmocka_unit_test(no_storm_of_bursts_follows_a_long_rest),
         cmocka_unit_test(a_runner_is_started_when_its_start_is_saved_up),
