@@ -10,6 +10,7 @@
 #include "analysis/culprit/verdict.h"
 #include "analysis/culprit/account/account_model.h"
 #include "analysis/culprit/classify/model.h"
+#include "analysis/culprit/removed.h"
 #include "analysis/culprit/verdict_model.h"
 
 #include <assert.h>
@@ -117,7 +118,9 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
     }
     bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
                 v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
-    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->denormal ? n : 0;
+    v->n_several =
+        sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->denormal && !v->refuted ? n
+                                                                                                          : 0;
 }
 
 #define FLOAT_SAMPLES 0.5 /* of all, at floating-point arithmetic and at what comes next */
@@ -187,8 +190,9 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.values_unknown = floats && !(looked > 0);
     v.denormal = floats && looked > 0 && (double)a->values.denormal >= BURSTS_MET * fmin(v.bursts, looked) &&
                  a->values.denormal > 0;
+    v.refuted = cs_culprit_refuted(a, v.named);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&
-               !v.contended && !v.denormal;
+               !v.contended && !v.denormal && !v.refuted;
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);

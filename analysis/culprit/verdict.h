@@ -9,6 +9,7 @@
  *   verdict_model  constants of these alone
  *   flat           a program of many small functions, as one
  *   flat_verdict   its first cause
+ *   removed        what a loop's time lost without a thing
  *   spin           a loop that only another thread can end
  *
  * Whether the bursts of a procedure carry a verdict. The cause with the largest share must be first, and not
@@ -44,6 +45,7 @@ struct cs_culprit_verdict {
     /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it
      * should take. Bursts didn't look for them; or they met them, which leaves no verdict. */
     bool values_unknown, denormal;
+    bool refuted; /* without the named cause its loop is as fast, by experiment (removed.h) */
     bool counted; /* counted events speak for most of the first cause */
     bool enough;  /* none of those above but values_unknown, and bursts >= needed or counted */
     unsigned

@@ -32,6 +32,29 @@
 #define CS_MODEL_VERDICT_BURSTS_MAX 100
 #endif
 
+/* A turn of a loop by itself is that of the program where both differ by no more; unit: share; source: timed bursts of 14 such
+ * loops (docs/lab/culprits.md) differ by 9 % at most; shows: saving-truth */
+#ifndef CS_MODEL_TURN_OFF
+#define CS_MODEL_TURN_OFF 0.1
+#endif
+
+/* A thing that isn't the first cause's is spoken of if without it so much of the time goes; unit: share; source: trial; shows:
+ * saving-truth */
+#ifndef CS_MODEL_REMOVED_MUCH
+#define CS_MODEL_REMOVED_MUCH 0.1
+#endif
+
+/* No cause is what a loop is as fast without, to this difference; unit: share; source: looks of one loop differ by 2 %; shows:
+ * cost-truth */
+#ifndef CS_MODEL_REFUTED_SAVES
+#define CS_MODEL_REFUTED_SAVES 0.03
+#endif
+
+/* If the loop has so much of the function; unit: share; source: the rest is too little for a first cause; shows: culprit-fresh */
+#ifndef CS_MODEL_REFUTED_SHARE
+#define CS_MODEL_REFUTED_SHARE 0.8
+#endif
+
 /* ---- footprints ---- */
 /* A flat program (flat.h). Targets of indirect jumps and calls that a predictor keeps, as cores since 2018 have 1,000 to 4,000;
  * unit: targets. */

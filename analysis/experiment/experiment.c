@@ -2,7 +2,7 @@
 /* The process is started from an anonymous file with an image of its own. It has nothing of ours but one file of memory, the
  * order. Where registers and memory as they were made up lead nowhere, others are tried. */
 #include "analysis/experiment/experiment.h"
-#include "analysis/experiment/piece.h"
+#include "analysis/experiment/variant.h"
 #include "store/base/cache.h"
 #include "store/base/clock.h"
 
@@ -41,12 +41,14 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
     [CS_EXPERIMENT_RIGHTS] = "rights not given up",
     [CS_EXPERIMENT_VALUES] = "depends on values",
     [CS_EXPERIMENT_FAILED] = "no end",
+    [CS_EXPERIMENT_ABSENT] = "nothing to remove",
+    [CS_EXPERIMENT_FIXED] = "no replacement",
 };
 
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
     CACHE_BYTES = 4 << 20,
-    VERSION = 4, /* of what is run and kept */
+    VERSION = 5, /* of what is run and kept */
     PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */
@@ -59,7 +61,7 @@ struct cs_experiments {
     char processor[256];
     struct cs_cache cache;
     bool keeps;
-    unsigned left;
+    unsigned left, most;
     int image, memory; /* anonymous files: the program, and the order */
     struct order *order;
 };
@@ -96,7 +98,7 @@ struct cs_experiments *cs_experiments_open(const char *processor, unsigned most)
     pthread_mutex_init(&e->lock, NULL);
     e->image = e->memory = -1;
     e->keeps = processor != NULL;
-    e->left = size ? most : 0;
+    e->left = e->most = size ? most : 0;
     snprintf(e->processor, sizeof e->processor, "%s", processor ? processor : "");
     cs_cache_init(&e->cache, NULL, "experiment", CACHE_BYTES);
     return e;
@@ -230,10 +232,8 @@ static void write_order(struct order *o, const struct piece *p, int attempt)
               : p->floats && p->grain >= 4     ? ORDER_FILL_FLOAT
               : p->branches                    ? ORDER_FILL_SAME
                                                : ORDER_FILL_SMALL;
-    for (uint64_t reg = 0; reg < 16; reg++)
-        o->registers[reg] = attempt > 1 || p->addresses >> reg & 1
-                                ? ORDER_DATA_AT + reg * 0x103000 + 0x400 + reg * 0x140 % 0x800
-                                : 64 + 7 * reg;
+    for (int reg = 0; reg < 16; reg++)
+        o->registers[reg] = piece_register(attempt > 1 ? &(const struct piece){.addresses = 0xffff} : p, reg);
     set_state(o, p);
     memcpy(o->code, p->code, sizeof o->code);
 }
@@ -287,30 +287,57 @@ static bool recall(const struct cs_experiments *e, const char *key, struct kept 
     return kept->why || (kept->cycles >= CYCLES_LEAST && kept->cycles <= CYCLES_MOST);
 }
 
-enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct cs_isa_op *ops, size_t n,
-                                          struct cs_experiment_result *result)
+/* As it was kept, else now; not the last `spared` that may be made. */
+static enum cs_experiment_why look(struct cs_experiments *e, const struct piece *piece, unsigned spared,
+                                   struct cs_experiment_result *result)
 {
-    static _Thread_local struct piece piece;
     char key[512];
     struct kept kept;
-    *result = (struct cs_experiment_result){0};
-    if (!e)
-        return CS_EXPERIMENT_OFF;
-    enum cs_experiment_why why = piece_make(ops, n, &piece);
-    if (why)
-        return why;
     snprintf(key, sizeof key, "version %d, %s, %zu bytes from %" PRIx64 ", %016" PRIx64, VERSION,
-             e->processor, piece.n, piece.first & 0xffff, XXH3_64bits(piece.code, piece.n));
+             e->processor, piece->n, piece->first & 0xffff, XXH3_64bits(piece->code, piece->n));
     if (recall(e, key, &kept)) {
         *result = (struct cs_experiment_result){kept.cycles, kept.pages};
         return (enum cs_experiment_why)kept.why;
     }
     pthread_mutex_lock(&e->lock);
-    why = piece_run(e, &piece, result);
+    const enum cs_experiment_why why = e->left > spared ? piece_run(e, piece, result) : CS_EXPERIMENT_OFF;
     pthread_mutex_unlock(&e->lock);
     if (why != CS_EXPERIMENT_OFF && e->keeps && why != CS_EXPERIMENT_RIGHTS) {
         kept = (struct kept){result->cycles, result->pages, why, (int64_t)time(NULL)};
         (void)cs_cache_save(&e->cache, key, &(const struct iovec){&kept, sizeof kept}, 1);
     }
     return why;
+}
+
+enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct cs_isa_op *ops, size_t n,
+                                          struct cs_experiment_result *result)
+{
+    static _Thread_local struct piece piece;
+    *result = (struct cs_experiment_result){0};
+    if (!e)
+        return CS_EXPERIMENT_OFF;
+    const enum cs_experiment_why why = piece_make(ops, n, &piece);
+    return why ? why : look(e, &piece, 0, result);
+}
+
+enum cs_experiment_why cs_experiments_without(struct cs_experiments *e, enum cs_experiment_variant what,
+                                              const struct cs_isa_op *ops, size_t n,
+                                              struct cs_experiment_result *result)
+{
+    static _Thread_local struct piece whole;
+    static _Thread_local struct cs_isa_op out[PIECE_OPS_MAX];
+    bool there;
+    *result = (struct cs_experiment_result){0};
+    if (!e)
+        return CS_EXPERIMENT_OFF;
+    enum cs_experiment_why why = piece_make(ops, n, &whole);
+    if (why)
+        return why;
+    if (what == CS_EXPERIMENT_ALIGNED) {
+        why = variant_align(ops, n, &whole);
+    } else {
+        const size_t made = variant_make(what, ops, n, &whole, out, &there);
+        why = made ? piece_make(out, made, &whole) : there ? CS_EXPERIMENT_FIXED : CS_EXPERIMENT_ABSENT;
+    }
+    return why ? why : look(e, &whole, e->most / 2, result); /* loops as they are go first */
 }

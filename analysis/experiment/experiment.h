@@ -14,6 +14,7 @@
  * Files of this module:
  *   experiment  many of them: the process, its answer, what is kept
  *   piece       instructions as a loop that can run by itself: pure
+ *   variant     the same loop without its locks, divisions, chains, or forwarded loads: pure
  *
  * A few ms each, the first time. Several threads may ask; who opened it closes it after them. */
 #pragma once
@@ -40,6 +41,8 @@ enum cs_experiment_why {
     CS_EXPERIMENT_RIGHTS, /* its rights couldn't be given up: nothing was run */
     CS_EXPERIMENT_VALUES, /* never from here: the caller's reason not to use the cycles, because values decide them */
     CS_EXPERIMENT_FAILED, /* the process came to another end, or to none */
+    CS_EXPERIMENT_ABSENT, /* of a variant: there is nothing of the kind to remove */
+    CS_EXPERIMENT_FIXED,  /* of a variant: it can't be replaced here */
     CS_N_EXPERIMENT_WHY,
 };
 extern const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY];
@@ -47,6 +50,16 @@ extern const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY];
 struct cs_experiment_result {
     double cycles; /* a turn */
     unsigned pages;
+};
+
+/* What a loop is run without (variant.h). */
+enum cs_experiment_variant {
+    CS_EXPERIMENT_NO_LOCK,
+    CS_EXPERIMENT_NO_DIVISION,
+    CS_EXPERIMENT_NO_CHAIN,
+    CS_EXPERIMENT_NO_FORWARD,
+    CS_EXPERIMENT_ALIGNED, /* nothing is removed: it begins with a line of memory */
+    CS_N_EXPERIMENT_VARIANTS,
 };
 
 struct cs_experiments;
@@ -59,3 +72,9 @@ void cs_experiments_close(struct cs_experiments *experiments);
  * OFF. */
 enum cs_experiment_why cs_experiments_run(struct cs_experiments *experiments, const struct cs_isa_op *ops,
                                           size_t n, struct cs_experiment_result *result);
+/* The same without one thing: half of `most` at most. */
+enum cs_experiment_why cs_experiments_without(struct cs_experiments *experiments,
+                                              enum cs_experiment_variant what, const struct cs_isa_op *ops,
+                                              size_t n, struct cs_experiment_result *result);
+/* Whether a turn loads where it stores, as far as operands tell: addresses are made up. */
+bool cs_experiments_forwards(const struct cs_isa_op *ops, size_t n);

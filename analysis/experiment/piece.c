@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { JUMP_OUT = 14, JUMP_NEAR = 5, BACK_MOST = 9, LINE = 64 };
+enum { JUMP_OUT = 14, JUMP_NEAR = 5, BACK_MOST = 9 };
 #define LEAVES (CS_ISA_OP_BRANCH | CS_ISA_OP_JUMP | CS_ISA_OP_CALL | CS_ISA_OP_RETURN)
 #define GENERAL UINT64_C(0xffff)
 #define LOADED (UINT64_C(1) << 16) /* in a set of origins: memory */
@@ -66,7 +66,7 @@ static void find_origins(const struct cs_isa_op *op, const struct cs_isa_insn *i
 }
 
 /* The turn begins behind the jump that ends it: a closed path may be told from anywhere. */
-static size_t beginning(const struct cs_isa_op *ops, size_t n)
+size_t piece_beginning(const struct cs_isa_op *ops, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const struct cs_isa_op *last = &ops[(k ? k : n) - 1];
@@ -201,6 +201,12 @@ static void write_back(struct piece *p, const struct layout *l)
     p->exit_at = p->turn_end + 6;
 }
 
+uint64_t piece_register(const struct piece *p, int reg)
+{
+    const uint64_t r = (uint64_t)reg;
+    return p->addresses >> r & 1 ? ORDER_DATA_AT + r * 0x103000 + 0x400 + r * 0x140 % 0x800 : 64 + 7 * r;
+}
+
 enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *p)
 {
     static const int preferred[] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2, 1, 0, 4};
@@ -211,7 +217,7 @@ enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct 
     memset(p->code, 0xcc, sizeof p->code);
     if (n == 0 || n > PIECE_OPS_MAX)
         return CS_EXPERIMENT_LONG;
-    const size_t first = beginning(ops, n);
+    const size_t first = piece_beginning(ops, n);
     /* Decoded here: accounts mark what a branch fused with as a branch, and that has no displacement. */
     for (size_t i = 0; i < n; i++) {
         const struct cs_isa_op *op = &ops[(first + i) % n];

@@ -29,6 +29,10 @@ struct piece {
     uint8_t code[ORDER_CODE_BYTES];
 };
 
+/* Which of them a turn begins with: the one behind the jump that ends it. */
+size_t piece_beginning(const struct cs_isa_op *ops, size_t n);
+/* What a general register holds before the first turn. */
+uint64_t piece_register(const struct piece *piece, int reg);
 enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *piece);
 
 /* Runs it, whatever it is (experiment.c). */

@@ -198,6 +198,8 @@ static void claim(struct explanation *e, const struct calc_subject *s, const str
                    100 * fmin(a->worst.high, 1), "% of the function");
     if (*a->worst.reason)
         explain_text(e, "seen", a->worst.reason);
+    if (*a->removed)
+        explain_text(e, "measured", a->removed);
     if (a->unseen)
         explain_text(e, "not seen", a->unseen);
     add_alternatives(e, sums, a->worst.cause);

@@ -81,6 +81,9 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     else if (a.advice)
         output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
                     100 * a.gain.likely);
+    if (*a.removed)
+        output_line(out, "%s.", a.removed);
+    output_set(out, "removed", *a.removed ? json_string(a.removed) : json_null());
     if (a.unseen)
         output_line(out, "%s.", a.unseen);
     output_set(out, "unseen", a.unseen ? json_string(a.unseen) : json_null());
@@ -146,6 +149,7 @@ static int run(const struct parsed *args)
         output_set(out, "cycles_a_sample", json_real(s.evidence->cycles_a_sample));
         output_set(out, "model", json_string(cs_scheduler_name(s.scheduler)));
         output_set(out, "experiments", experiments_json(s.account));
+        output_set(out, "loops", loops_json(s.account));
         output_set(out, "width",
                    json_real(s.account->operation_cycles > 0 ? 1 / s.account->operation_cycles : 0));
         output_set(out, "executions_a_visit", json_real(s.account->scale));

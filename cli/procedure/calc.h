@@ -43,6 +43,10 @@ struct cs_experiments *calc_experiments(const struct parsed *args, enum cs_isa i
  * with why others weren't. */
 const char *experiments_told(const struct cs_cycle_account *account, char *text, size_t size);
 json_t *experiments_json(const struct cs_cycle_account *account);
+/* Loops that were run without one thing. Of the cause's, or of what matters most: a sentence without its end, or "". */
+const char *removed_told(const struct cs_cycle_account *account, enum cs_culprit_cause cause, char *text,
+                         size_t size);
+json_t *loops_json(const struct cs_cycle_account *account);
 
 /* Adds `from` to `into`. */
 void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_account_summary *from);
@@ -97,6 +101,8 @@ struct cause_gain {
 };
 struct cause_gain cause_gain(const struct worst_cause *worst, const struct cs_cycle_account *account,
                              const struct cs_machine *machine);
+/* What was measured of it instead, where it was. */
+void bound_gain(const struct cs_cycle_account *account, enum cs_culprit_cause cause, struct cause_gain *gain);
 
 void listing_print(struct output *out, const struct cs_cycle_account *account, struct cs_image_code *code,
                    bool source, bool all);

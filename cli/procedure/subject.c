@@ -149,6 +149,7 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
                               .worst = worst_cause(s->account)};
     kernel_time_find(&s->profile, &s->rows, s->row, s->account->procedure, (double)s->account->samples,
                      a->verdict.enough ? a->verdict.named_share : 1, &a->kernel);
+    removed_told(s->account, a->verdict.named, a->removed, sizeof a->removed);
     if (!a->verdict.enough) {
         a->worst = (struct worst_cause){.cause = CS_N_CAUSES, .reason = ""};
         verdict_sentence(&a->verdict, s->evidence, (double)s->rows.total[s->profile.main_event], a->sentence,
@@ -159,6 +160,7 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
     a->advice = a->kernel.first || a->kernel.all > a->kernel.own ? NULL : cause_advice(&a->worst, s->account);
     a->unseen = verdict_unseen(&a->verdict);
     a->gain = cause_gain(&a->worst, s->account, &s->evidence->machine);
+    bound_gain(s->account, a->worst.cause, &a->gain);
     if (cause_is_shared_line(&a->worst))
         a->gain.likely = (double)NAN;
 }

@@ -35,6 +35,7 @@ struct calc_answer {
     char sentence[1200];
     const char *advice;     /* NULL: none */
     const char *unseen;     /* what would look the same and nothing observes; NULL: nothing */
+    char removed[200];      /* what the loop takes without its cause: a sentence, or "" */
     struct cause_gain gain; /* likely: NAN of a shared line */
     struct kernel_time kernel;
 };

@@ -123,6 +123,13 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             words_of(v->named), 100 * v->named_share);
         return;
     }
+    if (v->refuted && v->bursts >= v->needed) {
+        snprintf(text, size,
+                 "No cause named: the model gives %.0f %% to %s, but the same loop run by itself is as fast "
+                 "without it",
+                 100 * v->named_share, words_of(v->named));
+        return;
+    }
     if (v->n_several) {
         several_sentence(v, text, size);
         return;

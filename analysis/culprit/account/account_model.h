@@ -109,6 +109,18 @@
 #define CS_MODEL_EXPERIMENT_SHARE 0.02
 #endif
 
+/* What a loop takes by itself is shared among causes as the model's cycles are, up to so many times these; unit: factor; source:
+ * x87 code that takes ten times the model's (logistic_map), all others less than 1.4 times; shows: culprit-fresh */
+#ifndef CS_MODEL_EXPERIMENT_MOST
+#define CS_MODEL_EXPERIMENT_MOST 2
+#endif
+
+/* And again without what may be why, those with so much; unit: share; source: less isn't the function's cause; shows:
+ * cost-truth */
+#ifndef CS_MODEL_VARIANT_SHARE
+#define CS_MODEL_VARIANT_SHARE 0.25
+#endif
+
 /* And for a summary of a whole program, so many times what a path needs to be scheduled by the model; unit: factor; source:
  * trial (half a per cent of the samples); shows: reports-large */
 #ifndef CS_MODEL_EXPERIMENT_PATHS

@@ -10,6 +10,7 @@
  *   dynamic_paths           the most frequent paths, and M on them
  *   event_rates             counted events an execution, executions by counted instructions
  *   lives                   how often a loop begins again
+ *   loop_variants           hot loops that were run without one thing
  *   memory_chains           chains of a loop that go through memory
  *   mispredictions          the time of a misprediction to its branch
  *   path_bounds             what bounds the steps of a path besides the model
@@ -67,6 +68,7 @@ struct cs_cycle_account_block {
     double attributed;           /* samples */
     bool on_path;                /* scheduled on a path that bursts saw close on itself */
     bool measured;               /* its static cycles are those of an experiment */
+    uint8_t loop;                /* 1 + the one of `loops` that it is a block of; 0: none */
 };
 
 /* Figure 4. All in samples (fractions of them). */
@@ -85,6 +87,17 @@ struct cs_cycle_account_summary {
      * CPI of a procedure, and of a program by their sums. */
     double instructions, instruction_cycles, instruction_best;
 };
+
+/* A hot loop without branches within, as it ran by itself, and without one thing. */
+struct cs_cycle_account_loop {
+    double cycles; /* a turn */
+    bool whole;    /* all of its blocks are here */
+    struct {
+        enum cs_experiment_why why;
+        double cycles; /* 0 but for DONE */
+    } without[CS_N_EXPERIMENT_VARIANTS];
+};
+enum { CS_ACCOUNT_LOOPS_MAX = 4 };
 
 struct cs_cycle_account {
     const struct cs_image_procedure *procedure;
@@ -107,7 +120,9 @@ struct cs_cycle_account {
     double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;
     unsigned n_experiments[CS_N_EXPERIMENT_WHY]; /* hot loops that were to be run, by why they weren't */
-    bool generic_core;                           /* no model of a real core spoke for any path */
+    struct cs_cycle_account_loop loops[CS_ACCOUNT_LOOPS_MAX];
+    unsigned n_loops;
+    bool generic_core; /* no model of a real core spoke for any path */
     struct cs_cycle_account_summary summary;
 };
 
@@ -134,4 +149,6 @@ size_t cs_cycle_account_begun_bytes(const struct cs_cycle_account_begun *begun);
 int cs_cycle_account_finish(struct cs_cycle_account_begun *begun, struct cs_cycle_account **out,
                             struct cs_error *err);
 void cs_cycle_account_drop(struct cs_cycle_account_begun *begun);
+/* Cycles of a turn of that loop in the program; NAN: not known. By a fitted scale where nothing timed it. `share`: of the procedure's samples. */
+double cs_cycle_account_turn(const struct cs_cycle_account *account, unsigned loop, double *share);
 void cs_cycle_account_close(struct cs_cycle_account *account);

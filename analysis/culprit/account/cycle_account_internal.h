@@ -34,10 +34,15 @@ void account_bound_divisions(const struct cs_schedule_path *path, struct cs_sche
                              const struct cs_machine *m);
 void account_blame_divider(const struct cs_schedule_path *path, struct cs_schedule_step *steps,
                            const struct cs_machine *m);
-/* Cycles of a turn of a closed path by experiment; else 0, and why the model's (`modelled`) are to be believed. */
+/* Cycles of a turn of a closed path by experiment, 0: none; and why the model's (`modelled`) are to be believed. */
 enum cs_experiment_why account_experiment(struct cs_experiments *experiments,
                                           const struct cs_schedule_path *path, double modelled,
                                           double *cycles);
+/* Branches of a turn. */
+unsigned account_branches(const struct cs_schedule_path *path);
+/* Runs such a path that takes `cycles` again without what may be why. 1 + its place in `loops`; 0: it isn't worth it. */
+uint8_t account_loop(const struct accounting *x, const struct cs_schedule_path *path, double samples,
+                     double cycles);
 /* Pure: whether a turn may take longer with made-up values than with the program's. */
 bool account_by_values(const struct cs_schedule_path *path);
 /* The steps make up so many cycles from then on. */

@@ -19,6 +19,7 @@ struct route {
     uint32_t n, n_lead; /* the lead only warms up */
     size_t n_insns;
     bool closed, measured;
+    uint8_t loop;     /* as a block's */
     double samples;   /* of the blocks that it speaks for */
     uint32_t life_of; /* 1 + the path of the loop whose life this is, 0 = it is none */
 };
@@ -195,10 +196,12 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
 {
     const struct route *r = &p->routes[path];
     size_t at = 0;
+    bool whole = true;
     for (uint32_t k = 0; k < r->n; k++) {
         uint32_t block = r->blocks[k];
         const struct cs_basic_block *b = &x->a->cfg->blocks[block];
         bool mine = !have[block] && k >= r->n_lead;
+        whole &= mine;
         for (uint32_t i = 0; i < b->n_insns && at < p->paths[path].n; i++, at++) {
             if (!mine)
                 continue;
@@ -207,9 +210,12 @@ static void take_steps(struct accounting *x, const struct plan *p, uint32_t path
         if (mine && at <= p->paths[path].n && b->n_insns > 0) {
             have[block] = true;
             x->a->blocks[block].measured = r->measured;
+            x->a->blocks[block].loop = r->loop;
             x->a->blocks[block].on_path = r->closed && x->a->frequencies;
         }
     }
+    if (r->loop)
+        x->a->loops[r->loop - 1].whole = whole;
 }
 
 /* What a loop's turns take less where its lives follow one another, as a factor; 1: no less. `turn` and `all`: of the loop,
@@ -292,11 +298,12 @@ static void bound(const struct accounting *x, struct plan *p, uint32_t i)
     double measured, life = 0;
     const enum cs_experiment_why why = account_experiment(x->e->experiments, &p->paths[i], turn, &measured);
     x->a->n_experiments[why]++;
+    p->routes[i].loop = account_loop(x, &p->paths[i], p->routes[i].samples, measured);
     if (why != CS_EXPERIMENT_DONE)
         return;
     p->routes[i].measured = true;
-    if (lives)
-        (void)account_experiment(x->e->experiments, &p->paths[i + 1], all, &life);
+    if (lives && account_experiment(x->e->experiments, &p->paths[i + 1], all, &life) != CS_EXPERIMENT_DONE)
+        life = 0;
     account_scale_path(p->steps[i], p->paths[i].n,
                        measured * (life > 0 ? of_life(p, i + 1, measured, life) : less));
 }

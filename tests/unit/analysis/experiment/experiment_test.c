@@ -20,7 +20,8 @@ enum { OPS = 64, TRIES = 50, SKIPPED = 77 };
 #define IMUL_RAX 0x48, 0x0f, 0xaf, 0xc0
 #define JNZ_TO(length) 0x75, (uint8_t)(-(length)-2)
 
-static enum cs_experiment_why ask(const uint8_t *bytes, size_t size, struct cs_experiment_result *r)
+static enum cs_experiment_why ask_without(int what, const uint8_t *bytes, size_t size,
+                                          struct cs_experiment_result *r)
 {
     struct cs_isa_op ops[OPS];
     size_t n = 0;
@@ -29,10 +30,16 @@ static enum cs_experiment_why ask(const uint8_t *bytes, size_t size, struct cs_e
     enum cs_experiment_why why = CS_EXPERIMENT_NOISY;
     for (int k = 0; k < TRIES && why == CS_EXPERIMENT_NOISY; k++) {
         struct cs_experiments *e = cs_experiments_open(NULL, 1);
-        why = cs_experiments_run(e, ops, n, r);
+        why = what < 0 ? cs_experiments_run(e, ops, n, r)
+                       : cs_experiments_without(e, (enum cs_experiment_variant)what, ops, n, r);
         cs_experiments_close(e);
     }
     return why;
+}
+
+static enum cs_experiment_why ask(const uint8_t *bytes, size_t size, struct cs_experiment_result *r)
+{
+    return ask_without(-1, bytes, size, r);
 }
 
 static void takes(double cycles, const uint8_t *bytes, size_t size)
@@ -47,6 +54,35 @@ static void takes(double cycles, const uint8_t *bytes, size_t size)
 TEST(seven_multiplications_in_a_chain_take_21_cycles)
 {
     takes(21, CODE(IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, JNZ_TO(28)));
+}
+
+/* One begins in each cycle, on the same cores. */
+TEST(seven_multiplications_without_the_chain_of_turns_take_7_cycles)
+{
+    struct cs_experiment_result r;
+    assert_int_equal(
+        ask_without(CS_EXPERIMENT_NO_CHAIN,
+                    CODE(IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, IMUL_RAX, JNZ_TO(28)),
+                    &r),
+        CS_EXPERIMENT_DONE);
+    assert_true(fabs(r.cycles / 7 - 1) < 0.03);
+}
+
+/* lock incq (%rdi); div %rcx: of both, something goes with the thing that is removed. */
+TEST(locks_and_divisions_cost_more_than_what_stands_in_their_place)
+{
+    static const uint8_t lock[] = {0xf0, 0x48, 0xff, 0x07, JNZ_TO(4)},
+                         divide[] = {0x31, 0xd2, 0x48, 0xf7, 0xf1, JNZ_TO(5)};
+    struct cs_experiment_result with, without;
+    assert_int_equal(ask(lock, sizeof lock, &with), CS_EXPERIMENT_DONE);
+    assert_int_equal(ask_without(CS_EXPERIMENT_NO_LOCK, lock, sizeof lock, &without), CS_EXPERIMENT_DONE);
+    assert_true(without.cycles < 0.7 * with.cycles);
+    assert_int_equal(ask_without(CS_EXPERIMENT_NO_DIVISION, lock, sizeof lock, &without),
+                     CS_EXPERIMENT_ABSENT);
+    assert_int_equal(ask(divide, sizeof divide, &with), CS_EXPERIMENT_DONE);
+    assert_int_equal(ask_without(CS_EXPERIMENT_NO_DIVISION, divide, sizeof divide, &without),
+                     CS_EXPERIMENT_DONE);
+    assert_true(without.cycles < 0.8 * with.cycles);
 }
 
 TEST(two_chains_beside_each_other_take_as_long_as_one)
@@ -229,6 +265,8 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seven_multiplications_in_a_chain_take_21_cycles),
+        cmocka_unit_test(seven_multiplications_without_the_chain_of_turns_take_7_cycles),
+        cmocka_unit_test(locks_and_divisions_cost_more_than_what_stands_in_their_place),
         cmocka_unit_test(two_chains_beside_each_other_take_as_long_as_one),
         cmocka_unit_test(a_chase_through_memory_hits_the_first_level),
         cmocka_unit_test(addresses_of_two_registers_do_not_meet),

@@ -84,13 +84,20 @@ TEST(what_takes_longer_than_the_model_says_is_believed_unless_values_decide)
     struct cs_schedule_path path = {.ops = ops, .closed = true};
     for (size_t at = 0; at < sizeof bytes; at += ops[path.n++].length)
         cs_isa_op_decode(CS_ISA_X86_64, bytes + at, sizeof bytes - at, 0x1000 + at, &ops[path.n]);
-    struct cs_experiments *e = cs_experiments_open(NULL, 3 * TRIES);
-    enum cs_experiment_why why = CS_EXPERIMENT_NOISY, same = CS_EXPERIMENT_NOISY;
+    struct cs_experiments *e = cs_experiments_open(NULL, 5 * TRIES);
+    enum cs_experiment_why why = CS_EXPERIMENT_NOISY, same = CS_EXPERIMENT_NOISY, more = CS_EXPERIMENT_NOISY,
+                           much = CS_EXPERIMENT_NOISY;
     double cycles = -1, none = -1;
     for (int k = 0; k < TRIES && why != CS_EXPERIMENT_DONE && why != CS_EXPERIMENT_VALUES; k++)
         why = account_experiment(e, &path, 100, &cycles);
     for (int k = 0; k < TRIES && same != CS_EXPERIMENT_VALUES && why == CS_EXPERIMENT_DONE; k++)
-        same = account_experiment(e, &path, 1, &none);
+        same = account_experiment(e, &path, 2, &none);
+    ops[1] = ops[2]; /* no branch within */
+    path.n = 2;
+    for (int k = 0; k < TRIES && much != CS_EXPERIMENT_VALUES && why == CS_EXPERIMENT_DONE; k++)
+        much = account_experiment(e, &path, 1, &none);
+    for (int k = 0; k < TRIES && more != CS_EXPERIMENT_DONE && why == CS_EXPERIMENT_DONE; k++)
+        more = account_experiment(e, &path, 2, &none);
     cs_experiments_close(e);
     if (why == CS_EXPERIMENT_OFF || why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED ||
         why == CS_EXPERIMENT_RIGHTS)
@@ -98,7 +105,9 @@ TEST(what_takes_longer_than_the_model_says_is_believed_unless_values_decide)
     assert_int_equal(why, CS_EXPERIMENT_DONE);
     assert_true(cycles > 2 && cycles < 100);
     assert_int_equal(same, CS_EXPERIMENT_VALUES);
-    assert_true(none >= 0 && none <= 0);
+    assert_int_equal(much, CS_EXPERIMENT_VALUES); /* three times the model's */
+    assert_int_equal(more, CS_EXPERIMENT_DONE);
+    assert_true(none > 2); /* for what is compared with it */
 }
 
 int main(void)
