@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a hot loop's time lost when a thing was removed from it. Registers and memory are made up in an experiment, so it speaks
- * only for a loop that takes as long by itself as in the program. Pure. */
+/* What a hot loop's time lost when a thing was removed from it. Registers and memory are made up in an experiment. So it
+ * speaks only for a loop that takes as long by itself as in the program. Pure. */
 #pragma once
 
 #include "analysis/culprit/account/cycle_account.h"

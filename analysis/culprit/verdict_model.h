@@ -32,8 +32,8 @@
 #define CS_MODEL_VERDICT_BURSTS_MAX 100
 #endif
 
-/* A turn of a loop by itself is that of the program where both differ by no more; unit: share; source: timed bursts of 14 such
- * loops (docs/lab/culprits.md) differ by 9 % at most; shows: saving-truth */
+/* A turn of a loop by itself is that of the program where both differ by no more; unit: share; source: 24 such loops differ by
+ * 9 % at most, those with misses, sharing or other values by 26 % and more (docs/lab/culprits.md); shows: saving-truth */
 #ifndef CS_MODEL_TURN_OFF
 #define CS_MODEL_TURN_OFF 0.1
 #endif

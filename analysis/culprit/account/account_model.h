@@ -110,7 +110,7 @@
 #endif
 
 /* What a loop takes by itself is shared among causes as the model's cycles are, up to so many times these; unit: factor; source:
- * x87 code that takes ten times the model's (logistic_map), all others less than 1.4 times; shows: culprit-fresh */
+ * x87 code took more (logistic_map ten times), what else was measured less than 1.3 times; shows: culprit-fresh */
 #ifndef CS_MODEL_EXPERIMENT_MOST
 #define CS_MODEL_EXPERIMENT_MOST 2
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A loop without one thing: what stands in its place. */
+/* A loop without one thing, and what it has instead. */
 #include "analysis/experiment/variant.h"
 
 #include "tests/unit/test.h"
