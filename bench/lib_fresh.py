@@ -83,12 +83,12 @@ def verdict(name, procedure, first, impossible, form):
 def rows(files, forms, every=1):
     """A row a kernel; of those whose cause costs something here, a verdict a form. `--only NAME,NAME` leaves out the others."""
     only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
-    kernels = [k for f in files for k in lib_culprits.table(f + ".txt", "fresh")]
-    for name, procedure, first, impossible, least in kernels[::every]:
+    kernels = [(f, *k) for f in files for k in lib_culprits.table(f + ".txt", "fresh")]
+    for author, name, procedure, first, impossible, least in kernels[::every]:
         if only and name not in only:
             continue
         ratios, costs = proven(name, first, least)
-        row = {"kernel": name, "expected": first, "ratios": ratios}
+        row = {"kernel": name, "author": author, "expected": first, "ratios": ratios}
         for form in forms if costs else []:
             row[form] = verdict(name, procedure, first, impossible, form)
         print(json.dumps(row), file=sys.stderr)

@@ -11,6 +11,9 @@
 #define CLAIM_FROM 0.1     /* of all samples, or the claim isn't worth its place */
 #define EVIDENCE_FROM 0.02 /* the same for a row of the evidence */
 #define ROWS_MAX 9
+/* What goes with calls into the kernel, by their time: the function's own work around them, on cold caches. Four programs
+ * without their calls saved 1.08 to 1.27 times the kernel's time. */
+#define AROUND_CALLS 1.3
 
 static void add_share(struct explanation *e, const char *what, const char *text, double samples, double total)
 {
@@ -86,7 +89,7 @@ bool explain_kernel(struct explanation *e, const struct parsed *args, const stru
             100 *
             (own->high[CS_CAUSE_SYSCALL] + own->statics[CS_CAUSE_SYSCALL] + own->high[CS_CAUSE_PAGE_FAULT]) /
             c.total;
-        e->of_program.high = fmin(e->of_program.high, 100);
+        e->of_program.high = fmin(AROUND_CALLS * e->of_program.high, 100);
         explain_verify(e, args, s->profile.store, false);
     }
     called_close(&c);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What usually helps against a cause, where the code doesn't do it already, and how much of the time it saves. */
+/* What usually helps against a cause, where the code doesn't do it already. */
 #include "cli/procedure/calc.h"
 
-#include <math.h>
 #include <stddef.h>
 
 /* Does the branch at `offset` take its target from a register or from memory? */
@@ -114,60 +113,4 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
     if (cause == CS_CAUSE_DEPENDENCY && sums_in_block(account, worst->stalled) >= SUMS_SEVERAL)
         return "a shorter chain";
     return cause < CS_N_CAUSES ? advice[cause] : NULL;
-}
-
-/* Is the division at `offset` one of integers? What the machine's take was measured; of floats a multiplication takes 3 to 4
- * cycles in place of 13 (SDM, SOG). */
-static bool divides_integers(const struct cs_cycle_account *a, uint64_t offset)
-{
-    const uint32_t i = cs_cfg_insn(a->cfg, offset);
-    return i >= a->cfg->n_insns || !(a->insns[i].op.flags & CS_ISA_OP_FDIVIDE);
-}
-
-/* What stays of a cause's time when the usual remedy has been applied, because that costs something too. */
-static double remedy_costs(const struct worst_cause *c, const struct cs_cycle_account *a,
-                           const struct cs_machine *m)
-{
-    switch (c->cause) {
-    case CS_CAUSE_DCACHE:
-        return c->overlaps ? 0.5 : 0.05; /* a prefetch still fetches; an order that follows memory hardly */
-    case CS_CAUSE_DIVIDER:               /* a multiplication and a shift */
-        return m->divide_cycles > 5 && divides_integers(a, c->responsible) ? 5 / m->divide_cycles : 0.3;
-    case CS_CAUSE_DEPENDENCY: /* four chains in place of one */
-    case CS_CAUSE_LOCK:       /* a plain addition in memory */
-        return 0.25;
-    case CS_CAUSE_STORE_BUFFER: /* the same lines, each written once */
-    case CS_CAUSE_ICACHE:
-        return 0.3;
-    case CS_CAUSE_PORT:
-    case CS_CAUSE_FRONT:
-    case CS_CAUSE_SYSCALL:
-        return 0.5;
-    default:
-        return 0.1;
-    }
-}
-
-#define CHAINS_LIKELY 0.75 /* four in place of one: its stall is gone, if it is no more than the three take */
-#define REMEDY_LEAST                                                                                         \
-    0.667 /* of what it usually does: two chains in place of one, a branchless form that is slow */
-
-struct cause_gain cause_gain(const struct worst_cause *c, const struct cs_cycle_account *a,
-                             const struct cs_machine *m)
-{
-    const struct cs_cycle_account_summary *s = &a->summary;
-    if (c->cause >= CS_N_CAUSES || s->total <= 0)
-        return (struct cause_gain){0, 0, 0};
-    const double remedy = 1 - remedy_costs(c, a, m), low = fmin(c->low, c->share);
-    struct cause_gain gain = {c->share * remedy, low * remedy * REMEDY_LEAST,
-                              fmin((s->high[c->cause] + s->statics[c->cause]) / s->total, 1)};
-    if (c->cause == CS_CAUSE_DEPENDENCY)
-        gain.likely = fmin(c->share, CHAINS_LIKELY);
-    if (c->cause == CS_CAUSE_DCACHE && s->share[c->cause] > 0) { /* denser data are on fewer pages, too */
-        gain.likely = c->share * (1 + s->share[CS_CAUSE_DTLB] / s->share[c->cause]) * (1 + remedy) / 2;
-        gain.most = fmin(s->memory_high / s->total, 1);
-    }
-    gain.most = fmax(gain.most, fmax(c->high, c->share));
-    gain.likely = fmin(gain.likely, gain.most);
-    return gain;
 }

@@ -58,6 +58,11 @@ static void print_legend(struct output *out, const struct calc_subject *s)
                          "instructions with each other, not with a data sheet.");
 }
 
+static json_t *gain_json(const struct calc_answer *a, double gain)
+{
+    return isfinite(a->gain.likely) ? json_real(100 * gain) : json_null();
+}
+
 static void print_verdict(struct output *out, const struct calc_subject *s)
 {
     struct calc_answer a;
@@ -79,8 +84,8 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
                     "What usually helps: %s. What it saves depends on how often the threads run at once.",
                     a.advice);
     else if (a.advice)
-        output_line(out, "What usually helps: %s. It would save about %.0f %% of the time.", a.advice,
-                    100 * a.gain.likely);
+        output_line(out, "What usually helps: %s. It would save about %.0f %% of the time (%.0f to %.0f).",
+                    a.advice, 100 * a.gain.likely, 100 * a.gain.least, 100 * a.gain.most);
     if (*a.removed)
         output_line(out, "%s.", a.removed);
     output_set(out, "removed", *a.removed ? json_string(a.removed) : json_null());
@@ -91,11 +96,11 @@ static void print_verdict(struct output *out, const struct calc_subject *s)
     output_set(out, "kernel", kernel_time_json(&a.kernel));
     output_set(out, "sentence", json_text(a.sentence));
     output_set(out, "worst",
-               json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "cause",
+               json_pack("{s:s, s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "cause",
                          worst->cause < CS_N_CAUSES ? cs_culprit_cause_names[worst->cause].name : "none",
                          "responsible", (json_int_t)worst->responsible, "share", 100 * worst->share, "low",
-                         100 * worst->low, "high", 100 * worst->high, "saves",
-                         isfinite(a.gain.likely) ? json_real(100 * a.gain.likely) : json_null()));
+                         100 * worst->low, "high", 100 * worst->high, "saves", gain_json(&a, a.gain.likely),
+                         "saves_low", gain_json(&a, a.gain.least), "saves_high", gain_json(&a, a.gain.most)));
     output_set(out, "advice", a.advice ? json_string(a.advice) : json_null());
 }
 

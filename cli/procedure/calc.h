@@ -10,6 +10,7 @@
  *   calc_summary     its table of causes, and where time went in words
  *   summary_compare  such tables of two recordings beside each other
  *   advice           what usually helps
+ *   gain             how much of the time that saves
  *   verdict_words    what is said where the evidence is too thin
  *   sum              the subcommand sum
  *   finish_ahead     accounts finished on all CPUs
@@ -93,14 +94,13 @@ const char *verdict_unseen(const struct cs_culprit_verdict *verdict);
 /* False or true sharing. What it costs depends on the processor and on how often the threads run at the same time: shares are
  * ranges, and there is no figure of what a change saves. */
 bool cause_is_shared_line(const struct worst_cause *worst);
-/* The share of the procedure's time that goes with the cause. likely: by the usual remedy, which costs something itself; of
- * D-cache misses halfway from there to all of them, because denser data have none. least: by a remedy that does less. most:
- * nothing is left of the cause anywhere in the procedure. */
+/* The share of the procedure's time that goes with the cause, if it is the right one (gain.c). likely: all of it in the
+ * procedure, less what takes its place; of D-cache misses with those of the DTLB. least, most: a range that is right in some
+ * nine of ten. */
 struct cause_gain {
     double likely, least, most;
 };
-struct cause_gain cause_gain(const struct worst_cause *worst, const struct cs_cycle_account *account,
-                             const struct cs_machine *machine);
+struct cause_gain cause_gain(const struct worst_cause *worst, const struct cs_cycle_account *account);
 /* What was measured of it instead, where it was. */
 void bound_gain(const struct cs_cycle_account *account, enum cs_culprit_cause cause, struct cause_gain *gain);
 

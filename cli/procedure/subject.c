@@ -159,7 +159,7 @@ void calc_answer(const struct calc_subject *s, struct calc_answer *a)
     cause_sentence(&a->worst, s->code, a->sentence, sizeof a->sentence);
     a->advice = a->kernel.first || a->kernel.all > a->kernel.own ? NULL : cause_advice(&a->worst, s->account);
     a->unseen = verdict_unseen(&a->verdict);
-    a->gain = cause_gain(&a->worst, s->account, &s->evidence->machine);
+    a->gain = cause_gain(&a->worst, s->account);
     bound_gain(s->account, a->worst.cause, &a->gain);
     if (cause_is_shared_line(&a->worst))
         a->gain.likely = (double)NAN;
