@@ -38,6 +38,7 @@ $(BUILD)/tests/unit/sampler/burst/holder/burst_read_regions_test: $(call burst_o
 $(BUILD)/tests/unit/sampler/burst/holder/burst_same_program_test: $(call burst_objects,holder/same_program)
 $(BUILD)/tests/unit/sampler/burst/holder/burst_take_rows_test: $(call burst_objects,holder/take_rows)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_timing_samples_test: $(call burst_objects,replayer/trace/timing_samples)
+$(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_return_stack_test: $(call burst_objects,replayer/trace/return_stack)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_trace_position_test: $(call burst_objects,replayer/trace/trace_position)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_warm_caches_test: $(call burst_objects,replayer/trace/warm_caches replayer/translator/blocks)
 $(BUILD)/tests/unit/sampler/burst/replayer/translator/translate_test: $(BUILD)/tests/unit/sampler/burst/replayer/translator/forms.o \

@@ -280,7 +280,7 @@ def check_meaning(out, columns):
         if kind == "stacks":
             need(FRAMES.fullmatch(plain(row["frames"])), "frames are image-id+hexoffset, joined by ;")
         if kind == "branches":
-            need(row["kind"] <= 3, "a branch is conditional, a jump, a call or a return")
+            need(row["kind"] <= 4, "a branch is conditional, a jump, a call, a return, or a call returned to")
     if event == "observed":
         check_observed(rows)
     if kind == "contexts":

@@ -147,7 +147,7 @@ def broken():
     yield "branches: taken", file % "branches+branches", encode("branches", "burst-branches",
                                                                 [(16, 3, 2, 4, 1, 1, 1, 1, 0)])
     yield "branches: kind", file % "branches+branches", encode("branches", "burst-branches",
-                                                               [(16, 3, 2, 2, 1, 1, 1, 1, 4)])
+                                                               [(16, 3, 2, 2, 1, 1, 1, 1, 5)])
     yield "footprints: bursts", file % "footprints+footprints", encode("footprints", "burst-footprints",
                                                                        [(20, 1000, 1, 2)])
     yield "footprints: line", file % "footprints+footprints", encode("footprints", "burst-footprints",

@@ -163,8 +163,8 @@ static void take_branches(struct measuring *m, struct cs_table *table, double *u
         if (indirect) {
             m->jumps_missed += f.missed * f.executions;
             *unknown += f.missed_most * f.executions;
-        } else {
-            m->out->guesses += f.missed * f.executions;
+        } else if (row[CS_BRANCH_KIND] <= 3) {
+            m->out->guesses += (f.missed + f.too_deep) * f.executions;
         }
     }
 }

@@ -118,9 +118,10 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
     }
     bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
                 v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
-    v->n_several =
-        sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->denormal && !v->refuted ? n
-                                                                                                          : 0;
+    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->returns &&
+                           !v->denormal && !v->refuted
+                       ? n
+                       : 0;
 }
 
 #define FLOAT_SAMPLES 0.5 /* of all, at floating-point arithmetic and at what comes next */
@@ -185,6 +186,10 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
     v.contended |= v.named == CS_CAUSE_LOCK &&
                    a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;
+    v.returns =
+        (is_modelled(v.named) && is_static(&a->summary, v.named) &&
+         a->summary.high[CS_CAUSE_RETURN] >= CS_MODEL_RETURNS_DOUBT * v.named_share * a->summary.total) ||
+        (v.named == CS_CAUSE_RETURN && a->summary.low[CS_CAUSE_RETURN] <= v.second_share * a->summary.total);
     const bool floats = is_float_bound(a, v.named);
     const double looked = (double)a->values.looked;
     v.values_unknown = floats && !(looked > 0);
@@ -192,7 +197,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
                  a->values.denormal > 0;
     v.refuted = cs_culprit_refuted(a, v.named);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&
-               !v.contended && !v.denormal && !v.refuted;
+               !v.contended && !v.returns && !v.denormal && !v.refuted;
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);

@@ -55,6 +55,13 @@
 #define CS_MODEL_REFUTED_SHARE 0.8
 #endif
 
+/* ---- branches ---- */
+/* How much of a static cause's time returns from beyond the return stack may cost before it is no verdict; unit: share; source:
+ * of nested_list's time, half is theirs, and the model takes most of it for a chain; shows: culprit-fresh */
+#ifndef CS_MODEL_RETURNS_DOUBT
+#define CS_MODEL_RETURNS_DOUBT 0.5
+#endif
+
 /* ---- footprints ---- */
 /* A flat program (flat.h). Targets of indirect jumps and calls that a predictor keeps, as cores since 2018 have 1,000 to 4,000;
  * unit: targets. */

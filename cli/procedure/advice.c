@@ -74,6 +74,7 @@ const char *cause_advice(const struct worst_cause *worst, const struct cs_cycle_
         [CS_CAUSE_ITLB] = "code on huge pages, or hot code laid out together",
         [CS_CAUSE_MISPREDICT] =
             "a branchless form (conditional move, table, mask), or data sorted by the condition",
+        [CS_CAUSE_RETURN] = "a loop with a stack of its own in place of the recursion, or less depth",
         [CS_CAUSE_STORE_BUFFER] =
             "stores in address order, fewer lines written, or non-temporal stores of whole lines",
         [CS_CAUSE_FORWARD] =

@@ -310,6 +310,8 @@ static const char *const sentences[CS_N_CAUSES + 1] = {
     [CS_CAUSE_ICACHE] = "is stalled on instruction fetch after %s:",
     [CS_CAUSE_ITLB] = "is stalled on translation of code addresses after %s:",
     [CS_CAUSE_MISPREDICT] = "is lost to mispredictions of the branch at %s:",
+    [CS_CAUSE_RETURN] =
+        "is lost to returns of deep recursion beyond the processor's return stack, mostly at %s:",
     [CS_CAUSE_STORE_BUFFER] = "is stalled on a full store buffer, which the store at %s fills:",
     [CS_CAUSE_FORWARD] = "is stalled on failed store forwarding at the load at %s:",
     [CS_CAUSE_ALIAS] = "is stalled on false address conflicts (4K aliasing) at %s:",

@@ -115,6 +115,15 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  100 * (is_sharing(v->named) ? v->second_share : v->named_share));
         return;
     }
+    if (v->returns && v->bursts >= v->needed) {
+        const bool named = v->named == CS_CAUSE_RETURN;
+        snprintf(
+            text, size,
+            "No cause named: returns of a deep recursion are mispredicted here, and calc can't distinguish "
+            "what that costs from %s (%.0f %%). A loop in place of the recursion shows it by its speed",
+            words_of(named ? v->second : v->named), 100 * (named ? v->second_share : v->named_share));
+        return;
+    }
     if (v->denormal && v->bursts >= v->needed) {
         snprintf(
             text, size,

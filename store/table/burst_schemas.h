@@ -101,7 +101,9 @@ enum cs_memory_column {
     CS_MEMORY_N,
 };
 
-/* Key "offset" of the branch instruction. */
+/* Key "offset" of the branch instruction. Returns are guessed by the stack that a processor keeps of calls: "missed" and
+ * "missed_global" count all wrong ones, "missed_local" those that lie deeper than that stack. Returns to one place have a
+ * row of their own, too, at the last byte before it, which is the call's: it counts those that the stack can judge. */
 extern const struct cs_schema cs_schema_branches;
 enum cs_branch_column {
     CS_BRANCH_OFFSET,
@@ -113,7 +115,7 @@ enum cs_branch_column {
     CS_BRANCH_MISSED_GLOBAL, /* ... with 12 bits of global history (indirect: of targets) */
     CS_BRANCH_MISSED, /* ... of one with tags and 8 to 128 bits of global history, whose base is the better
                          of both for each branch */
-    CS_BRANCH_KIND,   /* maximum: 0 conditional, 1 indirect jump, 2 indirect call, 3 return */
+    CS_BRANCH_KIND, /* maximum: 0 conditional, 1 indirect jump, 2 indirect call, 3 return, 4 call returned to */
     CS_BRANCH_N,
 };
 

@@ -15,6 +15,7 @@
  *   mispredictions          the time of a misprediction to its branch
  *   path_bounds             what bounds the steps of a path besides the model
  *   path_experiments        paths that were run by themselves
+ *   returns                 what is behind a call, where returns are guessed wrong
  *   scale                   executions of a visit: counted, or fitted, with timed bursts
  *   stall_facts             facts of each stall from its surroundings on the path
  *   stalls                  what few samples share, the classifications

@@ -49,6 +49,11 @@ bool account_by_values(const struct cs_schedule_path *path);
 void account_scale_path(struct cs_schedule_step *steps, size_t n, double cycles);
 int account_paths(struct accounting *x, struct cs_error *err);
 int account_paths_ahead(struct accounting *x, struct cs_error *err); /* in place of it, and of what follows */
+/* How many instructions of its run behind a call an instruction comes after the return to there, which is at `*to`: 0 is the
+ * call. CS_MODEL_NEAR_INSNS: it isn't near one. */
+unsigned account_behind_return(const struct cs_cycle_account *a, uint32_t i, uint64_t *to);
+/* Behind returns that are guessed wrong the model's latencies are the guess's. */
+void account_return_shadows(const struct accounting *x);
 void account_stalls(struct accounting *x);
 void account_memory_facts(const struct accounting *x);
 void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culprit_stall *s);

@@ -331,6 +331,8 @@ int account_paths(struct accounting *x, struct cs_error *err)
         if (!p.routes[i].life_of)
             take_steps(x, &p, i, have);
     if (rc == 0)
+        account_return_shadows(x);
+    if (rc == 0)
         finish_blocks(a, have);
     a->n_paths = p.n;
     a->generic_core = cs_scheduler_is_generic(x->scheduler);

@@ -185,6 +185,10 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
         (void)in_short_loop(x, i, &s->turn_m);
     if (insn->op.flags & guessed)
         s->branch = cs_culprit_evidence_branch(x->e, insn->branch ? insn->branch : insn->op.offset);
+    uint64_t back;
+    s->return_distance = account_behind_return(x->a, i, &back);
+    if (s->return_distance < NEAR_INSNS)
+        s->returned = cs_culprit_evidence_returns(x->e, back, &s->returned_from);
     s->entry = i == x->a->cfg->blocks[0].first_insn;
     s->caller = s->entry ? account_caller(x, insn->op.offset) : 0;
     if (s->caller)

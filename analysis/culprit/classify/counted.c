@@ -131,6 +131,7 @@ static double cycles_of(const struct cs_culprit_stall *s, const double *rate, in
     case CS_CAUSE_ITLB:
         return of_each(rate[CS_COUNTED_ITLB], m->walk_cycles);
     case CS_CAUSE_MISPREDICT:
+    case CS_CAUSE_RETURN:
         return of_each(rate[CS_COUNTED_MISPREDICT], m->mispredict_cycles[1]);
     case CS_CAUSE_PAGE_FAULT:
         return of_each(rate[CS_COUNTED_PAGE_FAULT], CS_MODEL_PAGE_FAULT_MAX);

@@ -16,6 +16,7 @@ const struct cs_culprit_cause_name cs_culprit_cause_names[CS_N_CAUSES] = {
     [CS_CAUSE_ICACHE] = {'i', "i-cache", "I-cache miss"},
     [CS_CAUSE_ITLB] = {'I', "itlb", "ITLB miss"},
     [CS_CAUSE_MISPREDICT] = {'p', "mispredict", "Branch mispredict"},
+    [CS_CAUSE_RETURN] = {'r', "return-stack", "Return stack too small"},
     [CS_CAUSE_STORE_BUFFER] = {'w', "store-buffer", "Store buffer full"},
     [CS_CAUSE_FORWARD] = {'f', "store-forward", "Store-forward failure"},
     [CS_CAUSE_ALIAS] = {'a', "alias", "4K aliasing"},

@@ -37,6 +37,7 @@ enum cs_culprit_cause {
     CS_CAUSE_ICACHE,
     CS_CAUSE_ITLB,
     CS_CAUSE_MISPREDICT,
+    CS_CAUSE_RETURN,
     CS_CAUSE_STORE_BUFFER,
     CS_CAUSE_FORWARD,
     CS_CAUSE_ALIAS,
@@ -99,7 +100,8 @@ struct cs_culprit_branch {
     double executions, taken, missed; /* missed: by the best of three simulated predictors, an execution */
     double missed_raw;                /* with the guesses of a cold start */
     double missed_most;               /* at most: an indirect branch's contexts are not counted */
-    double here; /* wrong guesses a visit of this way, if all went the rarer way and this is it; else 0 */
+    double here;     /* wrong guesses a visit of this way, if all went the rarer way and this is it; else 0 */
+    double too_deep; /* of a return, besides `missed`: wrong since it lies deeper than the return stack */
 };
 
 /* The line of code that an instruction's successor begins, if it begins one. */
@@ -153,8 +155,13 @@ struct cs_culprit_stall {
     double event_likely[CS_N_COUNTED];  /* the same, estimated: samples moved as those of time are */
     bool entry;                         /* the function's first instruction: samples of what led here, too */
     struct cs_culprit_branch called_by; /* of that transfer, where it is in this image and indirect */
-    uint64_t caller;                    /* offset of the transfer that mostly led there; 0 = unknown */
-    double code_bytes;                  /* distinct lines of code that bursts saw, 0 = unknown */
+    /* Right behind a call, or the call itself: the return that mostly leads there, what all of these miss, and how many
+     * instructions before this one it ran: 0 is the call. */
+    struct cs_culprit_branch returned;
+    uint64_t returned_from;
+    unsigned return_distance;
+    uint64_t caller;   /* offset of the transfer that mostly led there; 0 = unknown */
+    double code_bytes; /* distinct lines of code that bursts saw, 0 = unknown */
     double code_pages;
 };
 

@@ -46,6 +46,7 @@ const struct culprit_rule culprit_rules[] = {
     {CS_CAUSE_ICACHE, rule_i_cache, false},
     {CS_CAUSE_ITLB, rule_i_tlb, false},
     {CS_CAUSE_MISPREDICT, rule_mispredict, false},
+    {CS_CAUSE_RETURN, rule_return, false},
     {CS_CAUSE_LOCK, rule_lock, false},
     {CS_CAUSE_FALSE_SHARING, rule_false_sharing, false},
     {CS_CAUSE_TRUE_SHARING, rule_true_sharing, false},

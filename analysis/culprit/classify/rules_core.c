@@ -160,6 +160,29 @@ bool rule_mispredict(const struct cs_culprit_stall *s, const struct cs_machine *
     return true;
 }
 
+/* A return from deeper than the processor's return stack is guessed wrong, which bursts saw by replaying calls and
+ * returns. It costs what a branch does, and its time shows where it leads: behind a call. AMD's cores take no interrupt
+ * before the first instruction there has retired. */
+bool rule_return(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out)
+{
+    const struct cs_culprit_branch *f = &s->returned;
+    if (!f->seen || f->too_deep < CS_MODEL_MISSED_MIN)
+        return false;
+    const unsigned first = m->vendor == CS_MACHINE_AMD ? 1 : 0;
+    out->observed = true;
+    out->responsible = s->returned_from;
+    out->high = f->too_deep * CS_MODEL_MISPREDICT_MAX * m->mispredict_cycles[1];
+    out->expected = f->too_deep * (s->return_distance == first  ? CS_MODEL_MISPREDICT_AT
+                                   : s->return_distance < first ? CS_MODEL_MISPREDICT_FAR
+                                   : s->return_distance <= 2    ? CS_MODEL_MISPREDICT_AFTER
+                                                                : CS_MODEL_MISPREDICT_FAR);
+    if (s->return_distance > 2)
+        out->high = fmin(out->high, f->too_deep * m->mispredict_cycles[0]);
+    rule_report(out, "%.0f %% of the returns to here lie deeper than the processor's return stack",
+                fmin(1, f->too_deep) * 100);
+    return true;
+}
+
 /* ---- the core ---- */
 
 /* A locked instruction waits for the stores before it and holds up the loads after it: 5 to 40 cycles with

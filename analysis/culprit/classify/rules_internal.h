@@ -24,5 +24,6 @@ struct memory_level rule_level(const struct cs_machine *m, const struct cs_culpr
 /* rules_memory.c, rules_core.c */
 rule_function rule_d_cache, rule_d_tlb, rule_next_d_cache, rule_next_d_tlb, rule_store_buffer,
     rule_store_forward, rule_alias_4k, rule_split_line, rule_false_sharing, rule_true_sharing;
-rule_function rule_i_cache, rule_i_tlb, rule_mispredict, rule_lock, rule_divider, rule_system_call,
-    rule_memory_chain, rule_chain_slack, rule_port_slack, rule_denormal, rule_merged_chain, rule_page_fault;
+rule_function rule_i_cache, rule_i_tlb, rule_mispredict, rule_return, rule_lock, rule_divider,
+    rule_system_call, rule_memory_chain, rule_chain_slack, rule_port_slack, rule_denormal, rule_merged_chain,
+    rule_page_fault;

@@ -459,6 +459,14 @@ struct cs_culprit_branch cs_culprit_evidence_branch(const struct cs_culprit_evid
     if (!row || row[CS_BRANCH_EXECUTIONS] == 0)
         return f;
     double n = (double)row[CS_BRANCH_EXECUTIONS], missed = (double)row[CS_BRANCH_MISSED];
+    if (row[CS_BRANCH_KIND] >= 3) { /* nothing to learn; the first ones of a burst aren't judged */
+        f.seen = true;
+        f.executions = n;
+        f.taken = (double)row[CS_BRANCH_TAKEN] / n;
+        f.too_deep = (double)row[CS_BRANCH_MISSED_LOCAL] / n;
+        f.missed = f.missed_raw = f.missed_most = fmax(0, missed / n - f.too_deep);
+        return f;
+    }
     if (row[CS_BRANCH_MISSED_LOCAL] < row[CS_BRANCH_MISSED])
         missed = (double)row[CS_BRANCH_MISSED_LOCAL];
     if ((double)row[CS_BRANCH_MISSED_GLOBAL] < missed)
@@ -489,4 +497,28 @@ struct cs_culprit_fetch cs_culprit_evidence_fetch(const struct cs_culprit_eviden
     f.new_lines = ((double)row[CS_CODE_LINE_FIRST] + (double)row[CS_CODE_LINE_FAR]) / n;
     f.new_pages = ((double)row[CS_CODE_LINE_PAGE_FIRST] + (double)row[CS_CODE_LINE_PAGE_FAR]) / n;
     return f;
+}
+
+struct cs_culprit_branch cs_culprit_evidence_returns(const struct cs_culprit_evidence *e, uint64_t offset,
+                                                     uint64_t *from)
+{
+    const struct cs_edge_profile *edges = e->flow.edges;
+    const uint64_t *returned = row_of(e->branches, offset - 1);
+    struct cs_culprit_branch all = {0};
+    double most = 0;
+    *from = 0;
+    if (!returned || returned[CS_BRANCH_KIND] != 4)
+        return all;
+    all = cs_culprit_evidence_branch(e, offset - 1);
+    for (size_t i = edges ? cs_edge_profile_to(edges, offset) : 0; edges && i < edges->n_by_to; i++) {
+        const struct cs_seen_edge *edge = &edges->by_from[edges->by_to[i]];
+        if (edge->to != offset)
+            break;
+        const uint64_t *row = edge->from_image ? NULL : row_of(e->branches, edge->from);
+        if (!row || row[CS_BRANCH_KIND] != 3 || edge->count <= most)
+            continue;
+        most = edge->count;
+        *from = edge->from;
+    }
+    return all;
 }

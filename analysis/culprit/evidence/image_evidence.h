@@ -67,6 +67,9 @@ struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evid
                                                     uint64_t offset);
 struct cs_culprit_branch cs_culprit_evidence_branch(const struct cs_culprit_evidence *evidence,
                                                     uint64_t offset);
+/* Of all returns to `offset`; `*from`: the one of this image that mostly leads there, 0 = none. */
+struct cs_culprit_branch cs_culprit_evidence_returns(const struct cs_culprit_evidence *evidence,
+                                                     uint64_t offset, uint64_t *from);
 struct cs_culprit_fetch cs_culprit_evidence_fetch(const struct cs_culprit_evidence *evidence,
                                                   uint64_t offset);
 /* Samples of a counted event at `offset`. */

@@ -58,7 +58,7 @@ static void bound_rows(struct cs_burst_shared *to)
     for (uint32_t i = 0; i < outcome->n_branches; i++) {
         uint32_t *column = to->branches[i].column;
         bound_columns(column, CS_BURST_BRANCH_COLUMNS, followed);
-        column[CS_BRANCH_KIND - 1] = least(column[CS_BRANCH_KIND - 1], 3);
+        column[CS_BRANCH_KIND - 1] = least(column[CS_BRANCH_KIND - 1], 4);
     }
     for (uint32_t i = 0; i < outcome->n_lines; i++)
         bound_columns(to->lines[i].column, CS_BURST_LINE_COLUMNS, ACCESSES_MAX * followed);

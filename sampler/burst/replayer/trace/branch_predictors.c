@@ -2,9 +2,10 @@
 /* How predictable branches are: a two-level predictor with local history (Yeh and Patt 1991), gshare with
  * global history (McFarling 1993), and a chooser for each branch. Above them are tables with tags by
  * geometric lengths of history (TAGE: Seznec and Michaud 2006), as real cores have. Indirect branches have
- * the same with targets, returns a stack. Tables live on from burst to burst, histories start empty in each.
- * A branch that all of them miss is hard for any. Columns of cs_schema_branches. */
+ * the same with targets, returns a stack (return_stack.h). Tables live on from burst to burst, histories start
+ * empty in each. A branch that all of them miss is hard for any. Columns of cs_schema_branches. */
 #include "sampler/burst/replayer/trace/branch_predictors.h"
+#include "sampler/burst/replayer/trace/return_stack.h"
 #include "sampler/burst/replayer/translator/blocks.h"
 #include "sampler/burst/runner/libc.h"
 
@@ -27,9 +28,8 @@ static struct {
 } long_table[LONG_TABLES][LONG_ENTRIES];
 static uint64_t long_targets[LONG_TABLES][LONG_ENTRIES]; /* of indirect branches */
 static uint64_t long_history[2];
-#define RETURNS 64
-static uint64_t returns[RETURNS];
-static unsigned n_returns;
+static struct return_stack returns;
+static struct return_stack_model return_model; /* asked for once: a virtual machine's host answers */
 
 #define SLOTS (CS_BURST_ROWS_MAX * 2)
 static uint16_t slots[SLOTS];
@@ -45,7 +45,9 @@ void branch_predictors_begin(struct cs_burst_shared *with)
     memset(slots, 0, sizeof slots);
     global_history = target_history = 0;
     memset(long_history, 0, sizeof long_history);
-    n_returns = 0;
+    if (!return_model.asked)
+        return_model = return_stack_model_here();
+    return_stack_begin(&returns, return_model);
 }
 
 static int row_of(uint64_t branch)
@@ -214,10 +216,28 @@ static void indirect(int row, uint32_t *column, uint64_t branch, uint64_t to)
     column[CS_BRANCH_TAKEN - 1]++;
 }
 
+/* By where it returns to as well, since that is where its time shows: there only what the stack can judge. */
+static void returned(uint32_t *column, uint64_t to, enum return_outcome outcome)
+{
+    const bool wrong = outcome == RETURN_TOO_DEEP || outcome == RETURN_ELSEWHERE;
+    const int call = outcome == RETURN_UNKNOWN ? -1 : row_of(to - 1);
+    uint32_t *of[2] = {column, call < 0 ? NULL : shared->branches[call].column};
+    for (int i = 0; i < 2; i++) {
+        if (!of[i])
+            continue;
+        of[i][CS_BRANCH_EXECUTIONS - 1] += i == 1;
+        of[i][CS_BRANCH_KIND - 1] = i == 0 ? 3 : 4;
+        of[i][CS_BRANCH_TAKEN - 1]++;
+        of[i][CS_BRANCH_MISSED_LOCAL - 1] += outcome == RETURN_TOO_DEEP;
+        of[i][CS_BRANCH_MISSED_GLOBAL - 1] += wrong;
+        of[i][CS_BRANCH_MISSED - 1] += wrong;
+    }
+}
+
 void branch_predictors_execute(uint64_t branch, unsigned end, uint64_t to, uint64_t after)
 {
     if (end == END_CALL || end == END_ICALL)
-        returns[n_returns++ % RETURNS] = after;
+        return_stack_call(&returns, to, after);
     if (end == END_JUMP || end == END_CALL)
         return;
     int row = row_of(branch);
@@ -229,12 +249,8 @@ void branch_predictors_execute(uint64_t branch, unsigned end, uint64_t to, uint6
     if (end == END_COND) {
         conditional(row, column, branch, to != after);
     } else if (end == END_RET) {
-        column[CS_BRANCH_KIND - 1] = 3;
-        column[CS_BRANCH_TAKEN - 1]++;
-        if (n_returns) { /* of deeper ones nothing is known */
-            bool right = returns[--n_returns % RETURNS] == to;
-            column[CS_BRANCH_MISSED - 1] += !score(column, &state[row].chooser, right, right);
-        }
+        const uint64_t last = state[row].seen ? state[row].target : 0;
+        returned(column, to, return_stack_return(&returns, to, last));
     } else {
         column[CS_BRANCH_KIND - 1] = end == END_ICALL ? 2 : 1;
         indirect(row, column, branch, to);

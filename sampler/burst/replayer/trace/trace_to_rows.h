@@ -5,6 +5,7 @@
  *
  * Files of this module:
  *   memory_profile     what memory instructions and code touched
+ *   return_stack       what a processor's return stack guesses
  *   branch_predictors  what branches did, by simulated predictors
  *   match_registers    where in the trace a register snapshot fits
  *   trace_to_rows      a trace to rows

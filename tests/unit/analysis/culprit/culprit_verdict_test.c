@@ -161,6 +161,34 @@ static void a_chain_is_no_verdict_where_a_taken_line_may_cost_as_much(void **sta
     assert_true(cs_culprit_verdict(&a).contended && !cs_culprit_verdict(&a).enough);
 }
 
+static void a_chain_is_no_verdict_where_returns_may_cost_half_as_much(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100};
+    a.summary.statics[CS_CAUSE_DEPENDENCY] = 60;
+    a.summary.high[CS_CAUSE_RETURN] = 20;
+    assert_false(cs_culprit_verdict(&a).returns);
+    a.summary.high[CS_CAUSE_RETURN] = 35;
+    assert_true(cs_culprit_verdict(&a).returns && !cs_culprit_verdict(&a).enough);
+    a.summary.statics[CS_CAUSE_DEPENDENCY] = 0;
+    a.summary.share[CS_CAUSE_DCACHE] = 60; /* that was seen */
+    assert_false(cs_culprit_verdict(&a).returns);
+}
+
+static void returns_are_first_only_where_their_least_is(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {.cfg = &cfg, .summary.total = 100};
+    a.summary.share[CS_CAUSE_RETURN] = 60;
+    a.summary.share[CS_CAUSE_DCACHE] = 30;
+    a.summary.low[CS_CAUSE_RETURN] = 50;
+    assert_true(cs_culprit_verdict(&a).named == CS_CAUSE_RETURN && !cs_culprit_verdict(&a).returns);
+    a.summary.low[CS_CAUSE_RETURN] = 25;
+    assert_true(cs_culprit_verdict(&a).returns && !cs_culprit_verdict(&a).enough);
+}
+
 static void a_lock_is_no_verdict_where_false_sharing_may_cost_as_much(void **state)
 {
     (void)state;
@@ -209,6 +237,8 @@ int main(void)
         cmocka_unit_test(a_static_cause_is_no_verdict_where_another_thread_writes_the_lines),
         cmocka_unit_test(a_chain_is_no_verdict_where_a_taken_line_may_cost_as_much),
         cmocka_unit_test(sharing_that_a_fit_has_is_first_only_where_its_least_is),
+        cmocka_unit_test(a_chain_is_no_verdict_where_returns_may_cost_half_as_much),
+        cmocka_unit_test(returns_are_first_only_where_their_least_is),
         cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,33 @@ static void a_branch_that_is_always_guessed_cannot_be_mispredicted(void **state)
     assert_true(v.unexplained < 1e-9);
 }
 
+static void returns_from_beyond_the_return_stack_cost_what_a_wrong_branch_does(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &plain,
+                                 .cycles = 12,
+                                 .bursts = true,
+                                 .return_distance = 1,
+                                 .returned_from = 0x700,
+                                 .returned = {.seen = true, .executions = 1000, .too_deep = 0.6}};
+    struct cs_culprit_classification v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_RETURN);
+    assert_true(v.suspects[0].responsible == 0x700 && v.suspects[0].observed && v.unexplained < 1e-9);
+    const double near = v.suspects[0].expected;
+    s.return_distance = 5;
+    v = classify(&s);
+    assert_non_null(find(&v, CS_CAUSE_RETURN));
+    assert_true(find(&v, CS_CAUSE_RETURN)->expected < near);
+    s.return_distance = 1;
+    s.returned.too_deep = 0.001;
+    s.returned.missed = 0.9; /* as where stacks are switched */
+    v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_RETURN));
+    s.returned = (struct cs_culprit_branch){.too_deep = 0.6}; /* no burst saw it */
+    v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_RETURN));
+}
+
 static void without_bursts_everything_the_text_allows_stays_suspect(void **state)
 {
     (void)state;
@@ -240,7 +267,9 @@ static void verdicts_keep_their_invariants(void **state)
         s.next_memory = s.memory;
         s.missing_store = rand() % 2 ? &store : NULL;
         s.missing_store_memory = s.memory;
-        s.branch = (struct cs_culprit_branch){rand() % 2, 10, DRAW(), DRAW(), DRAW(), DRAW(), DRAW()};
+        s.branch = (struct cs_culprit_branch){rand() % 2, 10, DRAW(), DRAW(), DRAW(), DRAW(), DRAW(), DRAW()};
+        s.returned = s.branch;
+        s.return_distance = (unsigned)rand() % 13;
         s.fetch = (struct cs_culprit_fetch){rand() % 2, DRAW(), DRAW()};
         struct cs_culprit_classification v = classify(&s);
         double share = 0, low = 0;
@@ -278,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_branch_that_is_always_guessed_cannot_be_mispredicted),
+        cmocka_unit_test(returns_from_beyond_the_return_stack_cost_what_a_wrong_branch_does),
         cmocka_unit_test(without_bursts_everything_the_text_allows_stays_suspect),
         cmocka_unit_test(two_suspects_share_and_their_bounds_say_so),
         cmocka_unit_test(the_line_of_the_previous_instruction_clears_the_instruction_cache),

@@ -34,7 +34,7 @@ static void check(uint64_t followed_most, uint64_t watched_ns)
             assert_true(to.memory[i].column[k] <=
                         (k == CS_MEMORY_BYTES - 1 ? 65536ULL : 16ULL) * o->followed);
     for (uint32_t i = 0; i < o->n_branches; i++)
-        assert_true(to.branches[i].column[CS_BRANCH_KIND - 1] <= 3);
+        assert_true(to.branches[i].column[CS_BRANCH_KIND - 1] <= 4);
 }
 
 TEST(whatever_it_says_is_bounded)
