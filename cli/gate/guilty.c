@@ -45,6 +45,11 @@ static bool counts(const struct gate_evidence *e, const struct runs *runs, const
            agree(e, runs, x->row, c->common_factor, BY_RUNS_ALONE);
 }
 
+bool gate_image_is_kernel(const char *image)
+{
+    return image && *image == '[' && strcmp(image, "[vdso]") != 0;
+}
+
 static double growth_of(const struct comparison *c, const struct change *x)
 {
     return x->cost_b / c->common_factor - x->cost_a;
@@ -147,17 +152,19 @@ static int keep_function(struct gate *gate, const struct gate_evidence *e, const
 
 /* "work.c:11 (A: 8)" is shown; the head's line is the one in front. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *e, bool slower, double *net,
-                          struct cs_error *err)
+                          double *net_user, struct cs_error *err)
 {
     const struct comparison *c = &e->comparison;
     const double base = cost_of_base(e);
     int rc = 0;
-    *net = 0;
+    *net = *net_user = 0;
     for (size_t i = 0; rc == 0 && base > 0 && i < c->n && c->change[i].significant; i++) {
         const struct change *x = &c->change[i];
         const bool real = counts(e, &e->functions, c, x);
-        if (real)
+        if (real) {
             *net += growth_of(c, x) / base;
+            *net_user += gate_image_is_kernel(x->row->image) ? 0 : growth_of(c, x) / base;
+        }
         if (!(real || slower) || growth_of(c, x) <= 0)
             continue;
         rc = keep_function(gate, e, x, false, false);

@@ -7,9 +7,9 @@
 #include "cli/gate/evidence.h"
 
 /* *net: what rows that count grew by, less what such rows shrank by: a share of the base's CPU time (of its elapsed time). So code
- * that only moved to another function is none. */
+ * that only moved to another function is none. *net_user: without the kernel's functions. */
 int gate_guilty_functions(struct gate *gate, const struct gate_evidence *evidence, bool slower, double *net,
-                          struct cs_error *err);
+                          double *net_user, struct cs_error *err);
 /* Where no function grew beyond chance: the three that grew most, by a quarter of `change` (a share of the base's time) each at least.
  * One with half of it is dominant if chance makes its growth in fewer than one of 20 comparisons. They have no lines yet. */
 int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *evidence, double change,
@@ -21,6 +21,7 @@ int gate_guilty_lines(struct gate *gate, const struct gate_evidence *evidence, s
 int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower,
                       const struct gate_wait_kind *kind, double grown_ns, double *net, struct cs_error *err);
 
+bool gate_image_is_kernel(const char *image);
 /* A function's name as it is shown; the caller frees it. NULL: no memory. */
 char *gate_readable(const char *name);
 /* A copy, in its place by growth; the last one leaves where there are too many. 0 or -ENOMEM. */

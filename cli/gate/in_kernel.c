@@ -81,13 +81,13 @@ static double mean_of(const struct gate_in_kernel *k, const struct gate_run *run
     return n > 0 ? sum / n : 0;
 }
 
-/* Do the runs agree that all rows of the function of row `of` grew? And is it more than samples vary by? */
-static bool is_sure(const struct gate_in_kernel *k, const struct gate_run *run, size_t of,
-                    const struct gate_kernel_growth *g)
+/* All rows of the function of row `of`: the runs' estimate, and whether both sides differ by more than samples vary by. False:
+ * too few runs, or no memory. */
+static bool estimate_of(const struct gate_in_kernel *k, const struct gate_run *run, size_t of,
+                        struct gate_estimate *estimate, bool *beyond_samples)
 {
     struct gate_run *sum = calloc(k->n_runs + 1, sizeof *sum);
-    struct gate_estimate estimate;
-    double samples[2] = {0, 0};
+    double samples[2] = {0, 0}, mean[2] = {0, 0};
     for (size_t r = 0; sum && r < k->n_runs; r++) {
         sum[r] = run[r];
         sum[r].machine = (double)NAN;
@@ -99,15 +99,50 @@ static bool is_sure(const struct gate_in_kernel *k, const struct gate_run *run, 
             continue;
         for (size_t r = 0; r < k->n_runs; r++)
             sum[r].value += row->ns[r];
-        samples[0] += row->samples[0];
-        samples[1] += row->samples[1];
+        for (unsigned side = 0; side < 2; side++) {
+            samples[side] += row->samples[side];
+            mean[side] += mean_of(k, run, row, side);
+        }
     }
-    const bool known = sum && gate_estimate(sum, k->n_runs, GATE_DIFFERENCE, 0, &estimate);
+    const bool known = sum && gate_estimate(sum, k->n_runs, GATE_DIFFERENCE, 0, estimate);
     free(sum);
-    const double a = samples[0] > 0 ? g->base / sqrt(samples[0]) : 0,
-                 b = samples[1] > 0 ? g->head / sqrt(samples[1]) : 0;
-    return known && estimate.change > 0 && estimate.chance < BY_RUNS_ALONE &&
-           g->head - g->base > BY_SAMPLES_SD * hypot(a, b);
+    const double a = samples[0] > 0 ? mean[0] / sqrt(samples[0]) : 0,
+                 b = samples[1] > 0 ? mean[1] / sqrt(samples[1]) : 0;
+    *beyond_samples = fabs(mean[1] - mean[0]) > BY_SAMPLES_SD * hypot(a, b);
+    return known;
+}
+
+/* Do the runs agree that all rows of the function of row `of` grew? And is it more than samples vary by? */
+static bool is_sure(const struct gate_in_kernel *k, const struct gate_run *run, size_t of)
+{
+    struct gate_estimate estimate;
+    bool beyond_samples;
+    return estimate_of(k, run, of, &estimate, &beyond_samples) && estimate.change > 0 &&
+           estimate.chance < BY_RUNS_ALONE && beyond_samples;
+}
+
+static bool is_first_of_function(const struct gate_in_kernel *k, size_t of)
+{
+    for (size_t i = 0; i < of; i++)
+        if (same_function(&k->rows.at[i], &k->rows.at[of]))
+            return false;
+    return true;
+}
+
+double gate_in_kernel_net(const struct gate_in_kernel *k, const struct gate_run *run)
+{
+    size_t functions = 0;
+    double net = 0;
+    for (size_t i = 0; i < k->rows.n; i++)
+        functions += is_first_of_function(k, i);
+    for (size_t i = 0; i < k->rows.n; i++) {
+        struct gate_estimate estimate;
+        bool beyond_samples;
+        if (is_first_of_function(k, i) && estimate_of(k, run, i, &estimate, &beyond_samples) &&
+            beyond_samples && estimate.chance < GATE_CHANCE / (double)functions)
+            net += estimate.change;
+    }
+    return net;
 }
 
 /* Of the function of row `of`. */
@@ -144,7 +179,7 @@ bool gate_in_kernel_next(struct gate_in_kernel *k, const struct gate_run *run, d
             continue;
         g = growth_of(k, run, i);
         if (g.head - g.base < least_ns ||
-            (most < k->rows.n && g.head - g.base <= growth->head - growth->base) || !is_sure(k, run, i, &g))
+            (most < k->rows.n && g.head - g.base <= growth->head - growth->base) || !is_sure(k, run, i))
             continue;
         *growth = g;
         most = i;
@@ -195,8 +230,7 @@ static int read_runs(struct gate_in_kernel *k, const struct gate *gate, const st
 
 static bool is_of_kernel(const struct gate_guilty *g)
 {
-    return strcmp(g->kind, "function") == 0 && g->image && *g->image == '[' &&
-           strcmp(g->image, "[vdso]") != 0;
+    return strcmp(g->kind, "function") == 0 && gate_image_is_kernel(g->image);
 }
 
 /* The image of the program's function; "": it has no samples itself. */
@@ -245,6 +279,16 @@ static int keep_row(struct gate *gate, const struct gate_evidence *e, const stru
     if (line->line && *line->file)
         one.file = line->file;
     return gate_guilty_keep(gate, &one);
+}
+
+double gate_net_in_kernel(const struct gate *gate, const struct gate_evidence *e)
+{
+    const double base = e->comparison.side[0].cost;
+    struct gate_in_kernel k = {.n_runs = e->functions.n_runs};
+    const bool read = base > 0 && strcmp(e->functions.unit, "ns") == 0 && read_runs(&k, gate, e) == 0;
+    const double net = read ? gate_in_kernel_net(&k, e->count[GATE_CPU]) / base : 0;
+    gate_in_kernel_fini(&k);
+    return net;
 }
 
 /* What is left of the kernel's functions has the rows of those who called. */

@@ -36,11 +36,17 @@ int gate_in_kernel_add(struct gate_in_kernel *kernel, size_t r, unsigned side, d
  * time of each run. */
 bool gate_in_kernel_next(struct gate_in_kernel *kernel, const struct gate_run *run, double least_ns,
                          struct gate_kernel_growth *growth);
+/* Ns a run that functions' time in the kernel really grew by, less what others' really shrank by. All functions share the level
+ * of one check. */
+double gate_in_kernel_net(const struct gate_in_kernel *kernel, const struct gate_run *run);
 void gate_in_kernel_fini(struct gate_in_kernel *kernel);
 
 /* Rows of functions whose time in the kernel grew, by a quarter of `change` (a share of the base's time) at least. Rows of the
  * kernel's functions go where these have most of their growth. What can't be read is no row. 0 or negative errno. */
 int gate_guilty_in_kernel(struct gate *gate, const struct gate_evidence *evidence, double change,
                           struct cs_error *err);
+/* The net growth of time in the kernel, by the program's functions that made it: a share of the base's CPU time. The kernel spreads
+ * one call over many functions of its own, of which none may have grown beyond chance. */
+double gate_net_in_kernel(const struct gate *gate, const struct gate_evidence *evidence);
 /* Instructions are the same, and nobody counted the system calls. Where they took half of what the pace grew by, that is no layout. */
 void gate_settle_system_calls(struct gate *gate);

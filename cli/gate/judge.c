@@ -126,9 +126,21 @@ static void doubt_apart(struct gate_check *pace)
              gate_percent(s->change, change));
 }
 
-static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
+static void say_net(struct gate_check *pace, const char *what, double net)
 {
-    double net;
+    char change[2][32];
+    pace->verdict = GATE_SLOWER;
+    snprintf(pace->sentence, sizeof pace->sentence,
+             "%s grew by %s of the CPU time in sum; the total alone (%s) can't tell", what,
+             gate_percent(net, change[0]),
+             pace->known ? gate_percent(pace->estimate.change, change[1]) : "?");
+}
+
+/* *in_kernel: what time in the kernel, and no other measure, shows to have grown; 0: nothing. */
+static bool check_pace(struct gate *gate, const struct gate_evidence *e, double *in_kernel,
+                       struct cs_error *err, int *rc)
+{
+    double net, net_user;
     struct gate_check *pace = check_count(gate, e, GATE_CPU, "pace",
                                           e->n_timed          ? "CPU time per run, not recorded"
                                           : e->cpu_is_sampled ? "CPU time per run, by samples"
@@ -139,19 +151,18 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, struct 
     doubt_apart(pace);
     if (gate_is_nameless(gate))
         return true;
-    *rc = gate_guilty_functions(gate, e, pace->verdict == GATE_SLOWER, &net, err);
+    *rc = gate_guilty_functions(gate, e, pace->verdict == GATE_SLOWER, &net, &net_user, err);
     if (*rc < 0)
         return true;
     const double least = gate->limits.ignore_below / 100;
-    if (net > least && pace->verdict != GATE_SLOWER &&
-        (!pace->known || !pace->estimate.in_turn || pace->estimate.high > least)) {
-        char change[2][32];
-        pace->verdict = GATE_SLOWER;
-        snprintf(pace->sentence, sizeof pace->sentence,
-                 "functions that really changed grew by %s of the CPU time in sum; the total alone (%s) "
-                 "can't tell",
-                 gate_percent(net, change[0]),
-                 pace->known ? gate_percent(pace->estimate.change, change[1]) : "?");
+    const bool may_be = pace->verdict != GATE_SLOWER &&
+                        (!pace->known || !pace->estimate.in_turn || pace->estimate.high > least);
+    if (may_be && net > least)
+        say_net(pace, "functions that really changed", net);
+    else if (may_be && pace->verdict == GATE_CANT_TELL &&
+             (net = net_user + gate_net_in_kernel(gate, e)) > least) {
+        say_net(pace, "functions that really changed, with their time in the kernel,", net);
+        *in_kernel = net;
     }
     return true;
 }
@@ -312,22 +323,24 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
 {
     struct gate_evidence e;
     static struct gate_counted counted; /* its paths are long */
+    double in_kernel = 0;
     int rc = gate_evidence_open(&e, gate, err);
     counted = (struct gate_counted){.known = false};
     if (rc == 0 && !gate->builds)
         rc = gate_counted_open(&counted, gate, err);
-    if (rc == 0 && (!check_work(gate, &e, &counted) || !check_pace(gate, &e, err, &rc) ||
+    if (rc == 0 && (!check_work(gate, &e, &counted) || !check_pace(gate, &e, &in_kernel, err, &rc) ||
                     (rc == 0 && !check_waits(gate, &e, err, &rc))))
         rc = cs_fail(err, ENOMEM, "out of memory for %zu runs", e.functions.n_runs);
     if (rc == 0 && gate_find(gate, "work")->verdict == GATE_SLOWER && counted.known)
         rc = gate_guilty_counted(gate, &counted, err);
     if (rc == 0) {
         settle_cheap(gate);
-        tell_layout(gate, &counted);
+        if (!(in_kernel > 0)) /* the program's layout is none of the kernel's */
+            tell_layout(gate, &counted);
     }
     if (rc == 0 && (gate->unproven ||
                     (gate_find(gate, "pace")->verdict == GATE_SLOWER && gate_find(gate, "pace")->known)))
-        rc = gate_guilty_in_kernel(gate, &e, gate_find(gate, "pace")->estimate.change, err);
+        rc = gate_guilty_in_kernel(gate, &e, fmax(gate_find(gate, "pace")->estimate.change, in_kernel), err);
     if (rc == 0)
         gate_settle_system_calls(gate);
     if (rc == 0 && may_be_candidates(gate))

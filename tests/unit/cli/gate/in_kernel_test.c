@@ -105,6 +105,58 @@ TEST(what_chance_makes_is_no_row)
     gate_in_kernel_fini(&k);
 }
 
+/* The kernel spreads it over many functions, and the caller has it all. */
+TEST(the_net_growth_is_that_of_callers)
+{
+    uint64_t samples[RUNS][3];
+    struct gate_in_kernel k;
+    struct gate_run run[RUNS];
+    for (size_t r = 0; r < RUNS; r++) {
+        samples[r][0] = 20 + r % 3;
+        samples[r][1] = 0;
+        samples[r][2] = (side_of(r) ? 90 : 40) + r / 2 % 2;
+    }
+    of_runs(&k, run, samples);
+    assert_true(fabs(gate_in_kernel_net(&k, run) - 50 * PERIOD) < PERIOD);
+    gate_in_kernel_fini(&k);
+    for (size_t r = 0; r < RUNS; r++) /* another function makes the same calls now */
+        samples[r][0] = (side_of(r) ? 20 : 70) + r / 2 % 2;
+    of_runs(&k, run, samples);
+    assert_true(fabs(gate_in_kernel_net(&k, run)) < PERIOD);
+    gate_in_kernel_fini(&k);
+}
+
+/* As many pseudo-random events as a mean of `mean` has in a Poisson process. */
+static uint64_t poisson(uint64_t *x, double mean)
+{
+    uint64_t n = 0;
+    for (double product = 1;; n++) {
+        *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+        product *= (double)(*x >> 11) / 9007199254740992.0;
+        if (product < exp(-mean))
+            return n;
+    }
+}
+
+/* Equal programs: 4,000 comparisons, of which chance may make two. One more is a chance of 1 in 7, four more of 1 in 220. */
+TEST(equal_programs_have_no_net_growth)
+{
+    uint64_t x = 88172645463325252;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 4000; i++) {
+        uint64_t samples[RUNS][3];
+        struct gate_in_kernel k;
+        struct gate_run run[RUNS];
+        for (size_t r = 0; r < RUNS; r++)
+            for (unsigned c = 0; c < 3; c++)
+                samples[r][c] = poisson(&x, (double[]){0.3, 3, 12}[c]);
+        of_runs(&k, run, samples);
+        wrong += gate_in_kernel_net(&k, run) > 0;
+        gate_in_kernel_fini(&k);
+    }
+    assert_true(wrong <= 5);
+}
+
 TEST(no_samples_have_no_rows)
 {
     const uint64_t samples[RUNS][3] = {{0}};
@@ -182,6 +234,8 @@ int main(void)
         cmocka_unit_test(page_faults_are_of_the_line_that_makes_them),
         cmocka_unit_test(the_function_that_grew_most_comes_first),
         cmocka_unit_test(what_chance_makes_is_no_row),
+        cmocka_unit_test(the_net_growth_is_that_of_callers),
+        cmocka_unit_test(equal_programs_have_no_net_growth),
         cmocka_unit_test(no_samples_have_no_rows),
         cmocka_unit_test(the_caller_has_no_other_cause),
         cmocka_unit_test(more_time_in_system_calls_is_no_layout),
