@@ -154,6 +154,8 @@ __attribute__((noinline)) void planted_work(unsigned long turns)
 __attribute__((constructor, destructor)) static void planted_half(void) { planted_work((TURNS) / 2); }
 """,
 }
+# Programs of bench/plants with a plant of their own: its lines, and whether its cost is elapsed time.
+OWN = {"csvstat": ("note_values", False), "store": ("count_words", True), "jobs": ("read_records", True), "pipe": ("send_piece", True)}
 SLEEP_MORE = 0.0009  # seconds a turn of "wait"
 # Code that nobody calls: what follows it in the file lies elsewhere.
 UNRELATED = "int unrelated(int x) { " + "x = x * 3 + 1; if (x & 64) x ^= 5; " * 60 + "return x; }\n"
@@ -261,6 +263,18 @@ def slower_pair(kind, name, place, percent, size="full", pairs=16):
     return (*pair, round(is_now, 2), round(error, 2)) if abs(is_now - percent) < 0.5 * percent and error < 0.35 * percent else None
 
 
+def own_pair(name, place, percent, size="full", pairs=48):
+    """Base and head of bench/plants/NAME.c, whose plant has the size that it has; None where pairs of runs don't show it."""
+    argv = []
+    for side, i in (("base", 0), ("head", 1)):
+        os.makedirs(f"{place}/{side}", exist_ok=True)
+        subprocess.run(["gcc", "-O2", "-g", "-pthread", f"-DHEAD={i}", "-o", f"{place}/{side}/{name}", f"bench/plants/{name}.c"], check=True)
+        argv.append([f"{place}/{side}/{name}"])
+    is_now, error = measured(*argv, False, pairs, OWN[name][1])
+    print(f"{name}: {is_now:.2f} +- {error:.2f} % more", file=sys.stderr)
+    return (*argv, round(is_now, 2), round(error, 2)) if 0.5 * percent < is_now < 2 * percent and error < 0.35 * percent else None
+
+
 def instructions(argv):
     """Of one run, by `count`."""
     with tempfile.TemporaryDirectory() as store:
@@ -288,7 +302,7 @@ def gate(*arguments):
     return said.returncode, json.loads(said.stdout)
 
 
-def planted(percent, seconds, names, trials, size, place, pair, lines, **more):
+def planted(percent, seconds, names, trials, size, place, pair, lines, function="planted_work", **more):
     """Rows of what gate said about planted changes: slower at all, slower by work, function right, line right."""
     rows = []
     for name in names:
@@ -304,7 +318,7 @@ def planted(percent, seconds, names, trials, size, place, pair, lines, **more):
             rows.append({"program": name, **more, "measured": truth, "slower": code == 1, "cause": first.get("cause"), "work": check["work"]["verdict"], "pace": check["pace"]["verdict"],
                          "waits": check["waits"]["verdict"], "change": check["pace"]["change_percent"], "work_change": check["work"]["change_percent"],
                          "would_see": check["pace"]["visible_percent"], "pairs": check["pace"]["runs_base"],
-                         "function": first.get("function") == "planted_work",
+                         "function": first.get("function") == function,
                          "line": (first.get("line") or "").rsplit(":", 1)[-1] in lines})
             print(rows[-1], file=sys.stderr)
             shutil.rmtree(f"{place}/{name}.{trial}")
