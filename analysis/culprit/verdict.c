@@ -164,7 +164,8 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     bool named_first = v.first != CS_N_CAUSES;
     v.named = named_first ? v.first : v.second;
     v.named_share = named_first ? v.first_share : v.second_share;
-    v.obscure = !named_first && v.first_share > 2 * v.named_share;
+    v.obscure = !named_first && ((is_modelled(v.named) && is_static(&a->summary, v.named)) ||
+                                 v.first_share > 2 * v.named_share);
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
     v.counted = by_events > time / 2;

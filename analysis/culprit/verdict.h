@@ -29,8 +29,9 @@ struct cs_culprit_verdict {
     double bursts; /* that saw the code whose time this is; weighted by that time */
     double needed; /* to tell the first from the second */
     double misfit; /* samples that code would need more than it has by the model, of the procedure's */
-    bool obscure;  /* what nothing explains has more than twice the named cause's time */
-    bool slight;   /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
+    /* What nothing explains has more than twice the named cause's time, or, where the schedule alone speaks for that, more. */
+    bool obscure;
+    bool slight; /* the named cause has too little of the time: CS_MODEL_VERDICT_LEAST */
     /* Most of the time goes to operations at the core's full width. A cause that the schedule alone speaks for has less than
      * the schedule may be off: CS_MODEL_SCHEDULE_OFF_MAX. */
     bool at_width;

@@ -68,6 +68,11 @@ static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
     assert_true(v.obscure && v.first == CS_N_CAUSES && v.named == CS_CAUSE_SPLIT);
     a.summary.share[CS_CAUSE_SPLIT] = 35;
     assert_false(cs_culprit_verdict(&a).obscure);
+    a.summary.share[CS_CAUSE_SPLIT] = 0;
+    a.summary.statics[CS_CAUSE_DEPENDENCY] = 35; /* the schedule alone speaks for it */
+    assert_true(cs_culprit_verdict(&a).obscure);
+    a.summary.statics[CS_CAUSE_DEPENDENCY] = 61;
+    assert_false(cs_culprit_verdict(&a).obscure);
 }
 
 static void a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict(void **state)
