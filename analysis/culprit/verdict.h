@@ -43,8 +43,9 @@ struct cs_culprit_verdict {
      * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost
      * as much. Or sharing, which at the least that such a line costs wouldn't be first. */
     bool contended;
-    /* A static cause where returns that are guessed wrong may cost half as much (CS_MODEL_RETURNS_DOUBT): behind them the model's latencies are no waits.
-     * Or these returns, which at the least that they cost wouldn't be first: some processors learn such returns. */
+    /* A static cause where returns that are guessed wrong may cost half as much (CS_MODEL_RETURNS_DOUBT): behind them the
+     * model's latencies are no waits. Or these returns, which at the least that they cost wouldn't be first: some processors
+     * learn such returns. */
     bool returns;
     /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it
      * should take. Bursts didn't look for them; or they met them, which leaves no verdict. */

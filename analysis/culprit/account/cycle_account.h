@@ -150,6 +150,7 @@ size_t cs_cycle_account_begun_bytes(const struct cs_cycle_account_begun *begun);
 int cs_cycle_account_finish(struct cs_cycle_account_begun *begun, struct cs_cycle_account **out,
                             struct cs_error *err);
 void cs_cycle_account_drop(struct cs_cycle_account_begun *begun);
-/* Cycles of a turn of that loop in the program; NAN: not known. By a fitted scale where nothing timed it. `share`: of the procedure's samples. */
+/* Cycles of a turn of that loop in the program; NAN: not known. By a fitted scale where nothing timed it. `share`: of the
+ * procedure's samples. */
 double cs_cycle_account_turn(const struct cs_cycle_account *account, unsigned loop, double *share);
 void cs_cycle_account_close(struct cs_cycle_account *account);

@@ -29,7 +29,9 @@ static struct {
 static uint64_t long_targets[LONG_TABLES][LONG_ENTRIES]; /* of indirect branches */
 static uint64_t long_history[2];
 static struct return_stack returns;
-static struct return_stack_model return_model; /* asked for once: a virtual machine's host answers */
+/* Asked for once: a virtual machine's host answers. */
+static struct return_stack_model return_model;
+static bool asked_for_model;
 
 #define SLOTS (CS_BURST_ROWS_MAX * 2)
 static uint16_t slots[SLOTS];
@@ -45,8 +47,9 @@ void branch_predictors_begin(struct cs_burst_shared *with)
     memset(slots, 0, sizeof slots);
     global_history = target_history = 0;
     memset(long_history, 0, sizeof long_history);
-    if (!return_model.asked)
+    if (!asked_for_model)
         return_model = return_stack_model_here();
+    asked_for_model = true;
     return_stack_begin(&returns, return_model);
 }
 

@@ -45,10 +45,10 @@ struct return_stack_model return_stack_model_of(const char vendor[12], unsigned 
 {
     const bool amd = !memcmp(vendor, "AuthenticAMD", 12) || !memcmp(vendor, "HygonGenuine", 12);
     if (amd && family >= 0x17)
-        return (struct return_stack_model){family < 0x1a ? 32 : 52, true, false};
+        return (struct return_stack_model){family < 0x1a ? 32 : 52, false};
     if (!memcmp(vendor, "GenuineIntel", 12))
-        return (struct return_stack_model){32, true, true};
-    return (struct return_stack_model){0, true, false};
+        return (struct return_stack_model){32, true};
+    return (struct return_stack_model){0, false};
 }
 
 struct return_stack_model return_stack_model_here(void)

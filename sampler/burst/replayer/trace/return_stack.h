@@ -19,8 +19,7 @@ enum return_outcome {
 };
 
 struct return_stack_model {
-    unsigned places; /* 0: nothing is known of this processor, and no return is wrong */
-    bool asked;
+    unsigned places; /* 0: a processor that nobody looked into, and no return is wrong */
     bool falls_back; /* beyond its places it guesses where this return went last */
 };
 
