@@ -57,7 +57,8 @@ int operand_count(const struct parsed *args);
 const char *operand(const struct parsed *args, int i);
 char **operand_vector(const struct parsed *args); /* NULL-terminated */
 
-/* Where the profile store is: --store, else $CYCLESCOPE_STORE, else ./cyclescope.store. Never NULL. */
+/* Where the profile store is: --store (or a store among the operands, where only a FUNCTION is expected), else
+ * $CYCLESCOPE_STORE, else ./cyclescope.store. Never NULL. */
 const char *store_location(const struct parsed *args);
 /* All values of an option, with commas between them; NULL when it is absent or `size` too small. */
 const char *option_joined(const struct parsed *args, const char *name, char *to, size_t size);

@@ -5,6 +5,7 @@
 #include "store/base/text.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -186,6 +187,38 @@ static void unknown_option(const char *what, const struct option_entry *known, i
     usage_error("unknown option %s%s", what, cs_did_you_mean(&r).text);
 }
 
+/* A folder with recordings in it: folders named by their time, as 20261130T140051Z-host. */
+static bool has_recordings(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    bool has = false;
+    while (folder && !has && (entry = readdir(folder)) != NULL)
+        has = strlen(entry->d_name) > 16 && strspn(entry->d_name, "0123456789") == 8 &&
+              entry->d_name[8] == 'T' && strspn(entry->d_name + 9, "0123456789") == 6 &&
+              entry->d_name[15] == 'Z';
+    if (folder)
+        closedir(folder);
+    return has;
+}
+
+/* Many write `explain STORE` after `prof STORE`: where only a function is expected, a store is one, too. */
+static void take_store(const struct command *c, struct parsed *args)
+{
+    if ((*c->operands && strncmp(c->operands + (*c->operands == '['), "FUNCTION", 8) != 0) ||
+        option_given(args, "store"))
+        return;
+    for (int i = 0; i < args->n_operands; i++)
+        if (args->n_given < GIVEN_MAX && has_recordings(args->operands[i])) {
+            args->given[args->n_given].name = "store";
+            args->given[args->n_given++].value = args->operands[i];
+            args->n_operands--;
+            memmove(args->operands + i, args->operands + i + 1,
+                    (size_t)(args->n_operands - i + 1) * sizeof *args->operands);
+            return;
+        }
+}
+
 int parse_options(const struct command *c, int argc, char **argv, struct parsed *args)
 {
     struct option_entry known[OPTIONS_MAX];
@@ -210,7 +243,7 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
     shorts[n_shorts] = '\0';
 
     opterr = 0;
-    optind = 0; /* begins anew, whatever an earlier call left */
+    optind = 0; /* begins afresh, whatever an earlier call left */
     /* Options may follow operands (`prof STORE --json`), but nothing after "--" is touched. */
     char **operands = calloc((size_t)argc + 1, sizeof *operands);
     if (!operands)
@@ -250,6 +283,8 @@ int parse_options(const struct command *c, int argc, char **argv, struct parsed 
     }
     while (optind < argc)
         operands[args->n_operands++] = argv[optind++];
+    if (named(known, n, "store") >= 0)
+        take_store(c, args);
     return 0;
 }
 

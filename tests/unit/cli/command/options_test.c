@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct command *command_of(const char *name)
 {
@@ -112,6 +114,34 @@ TEST(options_may_follow_operands_but_not_the_command)
     assert_false(option_given(&args, "json"));
     assert_string_equal(operand_vector(&args)[1], "--json");
     parsed_fini(&args);
+}
+
+TEST(a_store_may_stand_where_a_function_does)
+{
+    struct parsed args;
+    char folder[] = "/tmp/cs_optionsXXXXXX", recording[64], line[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(recording, sizeof recording, "%s/20261130T140051Z-vm", folder);
+    snprintf(line, sizeof line, "calc %s main", folder);
+    assert_int_equal(parse(line, &args), 0); /* a folder of something else is a name, like any */
+    assert_int_equal(operand_count(&args), 2);
+    parsed_fini(&args);
+    assert_int_equal(mkdir(recording, 0700), 0);
+    assert_int_equal(parse(line, &args), 0);
+    assert_string_equal(store_location(&args), folder);
+    assert_string_equal(operand(&args, 0), "main");
+    assert_null(operand_vector(&args)[1]);
+    parsed_fini(&args);
+    snprintf(line, sizeof line, "calc --store other %s", folder);
+    assert_int_equal(parse(line, &args), 0);
+    assert_string_equal(store_location(&args), "other");
+    assert_string_equal(operand(&args, 0), folder);
+    parsed_fini(&args);
+    snprintf(line, sizeof line, "record -- %s", folder);
+    assert_int_equal(parse(line, &args), 0);
+    assert_string_equal(operand(&args, 0), folder);
+    parsed_fini(&args);
+    assert_int_equal(rmdir(recording) | rmdir(folder), 0);
 }
 
 TEST(the_last_value_counts_and_all_can_be_joined)
@@ -223,6 +253,7 @@ int main(void)
         cmocka_unit_test(every_option_is_told_in_plain_words),
         cmocka_unit_test(a_pair_of_switches_also_takes_on_and_off),
         cmocka_unit_test(options_may_follow_operands_but_not_the_command),
+        cmocka_unit_test(a_store_may_stand_where_a_function_does),
         cmocka_unit_test(the_last_value_counts_and_all_can_be_joined),
         cmocka_unit_test(numbers_have_suffixes_and_times_have_units),
         cmocka_unit_test(a_choice_is_one_of_its_words),
