@@ -22,6 +22,7 @@
 #define DIFFERING_MAX_PERCENT 0.5 /* what the length of a path or the environment changes */
 #define TIMES_ITS_RANGE 3.0
 #define ROOM 10.0
+#define HARDLY 1e-3 /* of a function's instructions */
 #define GUILTY_PERCENT 0.05
 #define MOST 0.5 /* of a function's growth in time: then the instructions are the cause */
 
@@ -126,6 +127,18 @@ bool gate_counted_differs(const struct gate_counted *c, const struct gate_guilty
         free(name);
     }
     return found;
+}
+
+bool gate_counted_hardly_differs(const struct gate_counted *c, const struct gate_guilty *guilty)
+{
+    bool hardly = true;
+    for (size_t i = 0; hardly && i < c->functions.n_rows; i++) {
+        char *name = gate_readable(c->functions.row[i].name);
+        hardly = name && (strcmp(name, guilty->function) != 0 ||
+                          part_differing(c, &c->functions.row[i]) < HARDLY * ROOM);
+        free(name);
+    }
+    return hardly;
 }
 
 static void compare_work(struct gate_counted *c)

@@ -25,6 +25,8 @@ int gate_counted_open(struct gate_counted *counted, const struct gate *gate, str
 void gate_counted_close(struct gate_counted *counted);
 /* Did a function run other instructions, or not as often? */
 bool gate_counted_differs(const struct gate_counted *counted, const struct gate_guilty *guilty);
+/* ... and by so little that a hash of addresses may have made it? */
+bool gate_counted_hardly_differs(const struct gate_counted *counted, const struct gate_guilty *guilty);
 /* The verdict on work, by counts that are as good as equal from run to run. */
 int gate_counted_judge(struct gate *gate, const struct gate_counted *counted, struct gate_check *work);
 /* Functions that execute more. */

@@ -271,10 +271,15 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
         return;
     if (gate_find(gate, "work")->verdict != GATE_SAME || !cheap_is_same(gate))
         return;
-    /* A few instructions that changed may take all the time: then their function is among those that grew. */
+    /* A few instructions that changed may take all the time: then their function is among those that grew. By less than a hash of
+     * addresses makes, the code has to be another one, too: gate_settle_layout(). */
     for (size_t i = 0; i < gate->n_guilty; i++)
-        if (gate_counted_differs(counted, &gate->guilty[i]))
+        if (gate_counted_differs(counted, &gate->guilty[i]) &&
+            !gate_counted_hardly_differs(counted, &gate->guilty[i]))
             return;
+    gate->hashed = !counted->same_work;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        gate->hashed |= gate_counted_differs(counted, &gate->guilty[i]);
     char change[32];
     if (!counted->same_work) { /* hashes of addresses make such a difference, and so does one constant */
         if (!pace->known || fabs(pace->estimate.change) > LAYOUT_MAX)
@@ -345,6 +350,8 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         gate_settle_system_calls(gate);
     if (rc == 0 && may_be_candidates(gate))
         rc = gate_guilty_candidates(gate, &e, gate_find(gate, "pace")->estimate.change, err);
+    for (size_t i = 0; counted.known && i < gate->n_guilty; i++)
+        gate->guilty[i].differs = gate_counted_differs(&counted, &gate->guilty[i]);
     if (rc == 0 && has_candidates(gate))
         rc = gate_guilty_lines(gate, &e, err);
     if (rc == 0) {

@@ -4,6 +4,7 @@
 #include "cli/command/own_program.h"
 #include "cli/gate/builds/builds.h"
 #include "cli/gate/causes/cause_compare.h"
+#include "cli/gate/causes/surely_grew.h"
 #include "cli/gate/turns/turns.h"
 #include "store/catalog.h"
 
@@ -14,15 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX 3        /* functions: each costs a second or so a side */
+#define SURE_OF 0.25       /* of the function's growth: what a cause surely has */
+#define RECORDINGS_MAX 16  /* of a side, that are asked one by one: each costs a second or so */
 #define CPU_SECONDS_MAX 30 /* of one answer: code may be made so that it takes long */
 
-/* Of all recordings of the store, `counted` being "ADDRESS=N" or NULL, `build` the beginning of a build-id or NULL. NULL: it has no
+/* Of one recording of the store, or "all"; `counted` being "ADDRESS=N" or NULL, `build` the beginning of a build-id or NULL. NULL: it has no
  * answer. */
-static json_t *ask(const struct gate *gate, const char *function, const char *store, const char *build,
-                   const char *counted)
+static json_t *ask(const struct gate *gate, const char *function, const char *store, const char *recording,
+                   const char *build, const char *counted)
 {
-    const char *argv[16] = {"cyclescope", "calc", "--json", "--epoch", "all", "--store", store};
+    const char *argv[16] = {"cyclescope", "calc", "--json", "--epoch", recording, "--store", store};
     int ends[2];
     size_t n = 7;
     if (build) {
@@ -135,8 +137,18 @@ static void count_executions(struct gate_cause_side *side, const char *store, co
     }
     side->model_seconds = hz > 0 ? cycles / hz : 0;
     snprintf(text, size, "%s=%.0f", busiest, side->executions * (double)recordings_of(store));
+    snprintf(side->counted_once, sizeof side->counted_once, "%s=%.0f", busiest, side->executions);
     free(c.offset);
     free(c.times);
+}
+
+/* Its own recordings may have bursts. */
+static void store_of_causes(const struct gate *gate, unsigned of, char path[PATH_MAX])
+{
+    const char *name = of ? gate->head : gate->base;
+    gate_beside(name, GATE_CAUSES_STORE, path);
+    if (gate->builds || access(path, F_OK) < 0)
+        snprintf(path, PATH_MAX, "%s", name);
 }
 
 /* Where counts are known, cycles of an execution are measured and not fitted; that counts as evidence. */
@@ -150,19 +162,56 @@ static struct gate_cause_side calc(const struct gate *gate, const struct gate_gu
                                                              : g->base,
                                    .strict = gate->unproven || g->candidate};
     json_t *better;
-    gate_beside(name, GATE_CAUSES_STORE, store);
+    store_of_causes(gate, of, store);
     gate_beside(name, GATE_COUNTED_STORE, work);
-    if (gate->builds || access(store, F_OK) < 0) /* its own recordings may have bursts */
-        snprintf(store, sizeof store, "%s", name);
-    side.answer = ask(gate, g->function, store, build, NULL);
+    side.answer = ask(gate, g->function, store, "all", build, NULL);
     if (side.answer && !gate->builds)
         count_executions(&side, store, work, text, sizeof text);
-    if (side.executions > 0 && (better = ask(gate, g->function, store, build, text)) != NULL) {
+    if (side.executions > 0 && (better = ask(gate, g->function, store, "all", build, text)) != NULL) {
         json_decref(side.answer);
         side.answer = better;
         side.counted = true;
     }
     return side;
+}
+
+/* Adds what the cause took in each of a side's recordings, as that side was asked. */
+static size_t add_recordings(const struct gate *gate, const struct gate_guilty *g, unsigned of,
+                             const struct gate_cause_side *side, struct gate_run *run)
+{
+    const char *build = gate->builds ? gate->builds->side[of]->id : NULL;
+    char path[PATH_MAX];
+    struct cs_store *store;
+    const struct cs_store_epoch *epoch;
+    struct cs_error err = {0};
+    size_t n = 0, kept = 0;
+    store_of_causes(gate, of, path);
+    if (cs_store_open(path, CS_STORE_READ, &store, &err) < 0)
+        return 0;
+    if (cs_store_epochs(store, &epoch, &n, &err) < 0)
+        n = 0;
+    for (size_t i = 0; i < n && kept < RECORDINGS_MAX; i++) {
+        json_t *answer =
+            ask(gate, g->function, path, epoch[i].name, build, side->counted ? side->counted_once : NULL);
+        if (!answer)
+            continue;
+        run[kept++] = (struct gate_run){
+            .side = of, .began_ms = epoch[i].times.from_ms, .value = gate_cause_seconds(answer, g->cause)};
+        json_decref(answer);
+    }
+    cs_store_close(store);
+    return kept;
+}
+
+/* The verdict may depend on the cause. What it must have grown by is a part of the function's growth. */
+static bool is_sure(const struct gate *gate, const struct gate_guilty *g,
+                    const struct gate_cause_side side[2])
+{
+    struct gate_run run[2 * RECORDINGS_MAX];
+    size_t n = 0;
+    for (unsigned of = 0; of < 2; of++)
+        n += add_recordings(gate, g, of, &side[of], run + n);
+    return gate_cause_surely_grew(run, n, SURE_OF * (g->head - g->base), gate->hashed);
 }
 
 /* calc takes all recordings that have the build. */
@@ -227,7 +276,7 @@ bool gate_wants_causes(const struct gate *gate)
 
 void gate_find_causes(struct gate *gate)
 {
-    for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < ASKED_MAX; i++) {
+    for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < GATE_CAUSES_ASKED; i++) {
         struct gate_guilty *g = &gate->guilty[i];
         struct gate_cause_side side[2] = {{0}};
         if (*g->cause || !(g->head > g->base || g->weight[1] > g->weight[0]))
@@ -243,6 +292,7 @@ void gate_find_causes(struct gate *gate)
         if (side[1].answer) { /* a base that has no answer may have had all its time of that cause */
             side[0] = calc(gate, g, 0);
             gate_cause_compare(g, side);
+            g->sure_cause = gate->unproven && gate_cause_is_recorded(g->cause) && is_sure(gate, g, side);
             asked++;
         } else {
             snprintf(g->cause_text, sizeof g->cause_text, "no cause: no recording with bursts explains it");

@@ -5,6 +5,7 @@
  * Files of this module:
  *   cause          the cause that grew: asks calc
  *   cause_compare  ... and compares its answers of base and head
+ *   surely_grew    is it evidence against layout? By each recording by itself
  *   unproven       is it layout? By the causes that grew */
 #pragma once
 

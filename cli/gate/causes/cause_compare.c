@@ -92,6 +92,17 @@ static struct part part_of(const struct gate_cause_side *side, const char *cause
                          fmin(seconds * high, most)};
 }
 
+double gate_cause_seconds(const json_t *answer, const char *cause)
+{
+    const json_t *summary = json_object_get(answer, "summary"),
+                 *d = strcmp(cause, GATE_MEMORY) == 0 ? summary : json_object_get(summary, "dynamic");
+    const double hz = json_number_value(json_object_get(answer, "core_hz")),
+                 cycles = json_number_value(json_object_get(answer, "cycles_a_sample")) * samples(answer),
+                 share =
+                     percent(d, cause, "share") + percent(json_object_get(summary, "static"), cause, NULL);
+    return hz > 0 ? share * cycles / hz : (double)NAN;
+}
+
 /* Equal but for numbers: where code and data lie, and constants. */
 static bool same_words(const char *a, const char *b)
 {
@@ -123,20 +134,31 @@ static const char *chain_of(const json_t *instruction)
     return "";
 }
 
+/* The same instructions, but for numbers in them. */
+static bool has_same_text(const struct gate_cause_side side[2])
+{
+    const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
+                                                                                    side[1].answer,
+                                                                                    "instructions");
+    bool same = json_array_size(base) == json_array_size(head);
+    for (size_t i = 0; same && i < json_array_size(base); i++)
+        same = same_words(text_of(json_array_get(base, i), "instruction"),
+                          text_of(json_array_get(head, i), "instruction"));
+    return same;
+}
+
 /* The same instructions, as often, and chains through memory where they were. */
 static bool is_same_code(const struct gate_cause_side side[2])
 {
-    const json_t *const instructions[2] = {json_object_get(side[0].answer, "instructions"),
-                                           json_object_get(side[1].answer, "instructions")};
     const double ratio = side[1].executions / side[0].executions;
-    if (!(fabs(ratio - 1) < AS_OFTEN) || json_array_size(instructions[0]) != json_array_size(instructions[1]))
+    if (!(fabs(ratio - 1) < AS_OFTEN) || !has_same_text(side))
         return false;
-    for (size_t i = 0; i < json_array_size(instructions[0]); i++) {
-        const json_t *const one[2] = {json_array_get(instructions[0], i), json_array_get(instructions[1], i)};
-        if (!same_words(text_of(one[0], "instruction"), text_of(one[1], "instruction")) ||
-            strcmp(chain_of(one[0]), chain_of(one[1])) != 0)
+    const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
+                                                                                    side[1].answer,
+                                                                                    "instructions");
+    for (size_t i = 0; i < json_array_size(base); i++)
+        if (strcmp(chain_of(json_array_get(base, i)), chain_of(json_array_get(head, i))) != 0)
             return false;
-    }
     return true;
 }
 
@@ -240,6 +262,7 @@ void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side
                                                              1 / fmax(samples(side[1].answer), 1))
                                          : 0;
     const bool same_code = is_same_code(side);
+    g->other_code = side[0].answer && !has_same_text(side);
     const int least = side[1].strict ? BURSTS_STRICT : BURSTS_MIN;
     if (!(n >= least)) {
         no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, least);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pace grew, and the same instructions ran as often. Either code and data lie elsewhere (layout), or data are used in another way:
- * their order, or a constant that sets a distance. Bursts have the addresses and the branches of both sides, so a cause that grew tells.
- * Not every cause does: front-end and split accesses are of places.
+ * their order, or a constant that sets a distance. Bursts have the addresses and the branches of both sides, so a cause of these tells
+ * if it surely grew: surely_grew.h. Other causes don't: front-end and split accesses are of places, and layout changes at which ports
+ * and in which chains the same instructions wait. A function that hashes addresses has other addresses wherever code lies. So
+ * what grew in it is no evidence.
  *
  * Candidates are functions whose own growth isn't beyond chance, although that of the whole is. */
 #include "cli/gate/causes/cause.h"
 #include "cli/gate/causes/cause_compare.h"
+#include "cli/gate/causes/surely_grew.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +16,14 @@
 
 #define MOST 0.5 /* of the growth */
 
+/* A function whose counts differ may hash addresses. */
+static bool is_evidence(const struct gate_guilty *g)
+{
+    return g->sure_cause && !g->differs;
+}
+
 /* By the share that the cause grew by, of the base's run. */
-static const struct gate_guilty *grown_most(const struct gate *gate, double *share)
+static const struct gate_guilty *grown_most(const struct gate *gate, bool surely, double *share)
 {
     const struct gate_guilty *most = NULL;
     *share = 0;
@@ -22,12 +31,21 @@ static const struct gate_guilty *grown_most(const struct gate *gate, double *sha
         const struct gate_guilty *g = &gate->guilty[i];
         const double part = g->head > g->base ? g->share / 100 * g->cause_growth / (g->head - g->base) : 0;
         if (strcmp(g->kind, "function") == 0 && *g->cause && strcmp(g->cause, GATE_COUNTED) != 0 &&
-            part > *share) {
+            (!surely || is_evidence(g)) && part > *share) {
             most = g;
             *share = part;
         }
     }
     return most;
+}
+
+/* A function that grew has other instructions, though hardly more of them. */
+static const struct gate_guilty *of_other_code(const struct gate *gate)
+{
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (gate->guilty[i].differs && gate->guilty[i].other_code && !gate->guilty[i].candidate)
+            return &gate->guilty[i];
+    return NULL;
 }
 
 /* Of a pace that is slower the one with most of the growth stays, and its row says how sure it is. */
@@ -76,9 +94,15 @@ static void settle(struct gate *gate)
     put_sure_first(gate);
     if (!pace || !gate->unproven || (pace->verdict != GATE_LAYOUT && pace->verdict != GATE_CANT_TELL))
         return;
-    const struct gate_guilty *g = grown_most(gate, &share);
+    const struct gate_guilty *g = grown_most(gate, true, &share), *other = of_other_code(gate);
+    if (!g || share < MOST * pace->estimate.change)
+        g = grown_most(gate, false, &share);
     gate_percent(pace->estimate.change, change);
-    if (!g || share < MOST * pace->estimate.change) {
+    if (other) {
+        pace->verdict = GATE_SLOWER;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "%s, and not by layout: %.100s has other instructions, and grew", change, other->function);
+    } else if (!g || share < MOST * pace->estimate.change) {
         pace->verdict = GATE_CANT_TELL;
         snprintf(
             pace->sentence, sizeof pace->sentence,
@@ -92,6 +116,15 @@ static void settle(struct gate *gate)
             "%s, and the same instructions ran as often. %s grew in %.100s, which depends on where code and "
             "data lie",
             change, g->cause, g->function);
+    } else if (!is_evidence(g)) {
+        pace->verdict = GATE_CANT_TELL;
+        snprintf(pace->sentence, sizeof pace->sentence,
+                 "%s, and the same instructions ran as often. %s grew in %.100s, but %s. %s would tell",
+                 change, g->cause, g->function,
+                 !gate_cause_is_recorded(g->cause) ? "layout changes that, too"
+                 : g->differs ? "it ran some instructions more or less often, as hashes of addresses do"
+                              : "recordings may differ by as much",
+                 gate->relinks ? "More runs, and a base that is relinked, too," : "--relink");
     } else {
         pace->verdict = GATE_SLOWER;
         snprintf(pace->sentence, sizeof pace->sentence,

@@ -56,6 +56,9 @@ struct gate_guilty {
     char cause_text[240]; /* with figures; without a cause what is missing, "": nothing was asked */
     double
         cause_growth; /* seconds a run (percent of a daemon's epochs) that the named cause likely grew by */
+    bool sure_cause;  /* it grew beyond what recordings vary by, and layout can't make that */
+    bool differs;     /* the function executed other instructions, or not as often: by counts */
+    bool other_code;  /* its instructions are other ones: by their text */
     bool candidate;   /* its growth alone isn't significant: without a cause it isn't shown, ... */
     bool dominant;    /* ... unless it has most of the growth of a pace that is slower */
 };
@@ -75,7 +78,9 @@ struct gate {
     size_t n_guilty, n_guilty_all;
     struct gate_layout layout[GATE_LAYOUTS_MAX];
     size_t n_layouts;
-    bool unproven;       /* the pace grew and the work didn't: layout, unless a cause grew */
+    bool unproven; /* the pace grew and the work didn't: layout, unless a cause grew */
+    bool
+        hashed; /* ... and some functions executed a few instructions more or fewer, as hashes of addresses do */
     bool time_only;      /* the work is the same, and nothing but the time changed */
     bool turns;          /* both commands ran here: some runs were to be only timed */
     bool relinks;        /* layouts are tried */

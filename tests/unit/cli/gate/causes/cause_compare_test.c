@@ -29,7 +29,10 @@ static struct gate_cause_side side_of(const struct written *w)
         u[1], "high", u[2], "static", "execution", execution, "unexplained", 0.0, "no_frequency", 0.0,
         "instructions", "instruction", w->offset, "suspects", "cause", "dependency", "reason", w->chain);
     assert_non_null(answer);
-    return (struct gate_cause_side){answer, w->seconds, w->executions, w->model_seconds, false, false};
+    return (struct gate_cause_side){.answer = answer,
+                                    .seconds = w->seconds,
+                                    .executions = w->executions,
+                                    .model_seconds = w->model_seconds};
 }
 
 #define CHAIN "100 % of its loads read what a store has just written"
@@ -99,6 +102,23 @@ static void misses_of_cache_or_tlb_are_named_as_one(void **state)
     assert_cause(base, head, "", "more bursts would tell");
 }
 
+/* A row of another program's text may have grown by that, however few of its instructions more it ran. */
+static void other_instructions_are_other_code(void **state)
+{
+    (void)state;
+    const char *const text[] = {"mov 0x22c3a0, %rax", "mov 0x11b1f0, %rbx"};
+    for (unsigned k = 0; k < 2; k++) {
+        struct gate_guilty g = {.base = 0.010, .head = 0.020};
+        struct written head = usual;
+        head.offset = text[k];
+        struct gate_cause_side side[2] = {side_of(&usual), side_of(&head)};
+        gate_cause_compare(&g, side);
+        assert_int_equal(g.other_code, k);
+        json_decref(side[0].answer);
+        json_decref(side[1].answer);
+    }
+}
+
 /* Two other causes may have what is left. */
 static void what_is_left_must_be_of_one_cause(void **state)
 {
@@ -143,6 +163,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_the_same_code_grows_by_what_is_in_it),
         cmocka_unit_test(misses_of_cache_or_tlb_are_named_as_one),
         cmocka_unit_test(what_is_left_must_be_of_one_cause),
+        cmocka_unit_test(other_instructions_are_other_code),
         cmocka_unit_test(too_little_evidence_is_said),
         cmocka_unit_test(a_base_without_bursts_has_no_more_stalls_than_time),
     };

@@ -23,6 +23,21 @@ static struct gate_guilty function_of(double share, const char *cause, bool cand
     return g;
 }
 
+/* One row of a pace that is 3 % slower. */
+static enum gate_verdict settled(struct gate_guilty row)
+{
+    struct gate gate = {.unproven = true, .n_guilty = 1, .n_guilty_all = 1};
+    struct gate_check *pace = gate_add(&gate, "pace", "", "s");
+    assert_non_null(pace);
+    pace->verdict = GATE_LAYOUT;
+    pace->estimate.change = 0.03;
+    gate.guilty[0] = row;
+    gate_settle_layout(&gate);
+    const enum gate_verdict verdict = pace->verdict;
+    gate_fini(&gate);
+    return verdict;
+}
+
 static void assert_settled(double share, const char *cause, bool candidate, enum gate_verdict verdict,
                            size_t shown)
 {
@@ -32,6 +47,7 @@ static void assert_settled(double share, const char *cause, bool candidate, enum
     pace->verdict = GATE_LAYOUT;
     pace->estimate.change = 0.03;
     gate.guilty[0] = function_of(share, cause, candidate);
+    gate.guilty[0].sure_cause = true;
     gate_settle_layout(&gate);
     assert_int_equal(pace->verdict, verdict);
     assert_int_equal(gate.n_guilty, shown);
@@ -49,6 +65,32 @@ TEST(a_cause_of_places_is_layout)
 {
     assert_settled(2.8, "front-end", false, GATE_LAYOUT, 1);
     assert_settled(2.8, "split", true, GATE_LAYOUT, 1);
+}
+
+/* Equal programs, linked otherwise: a port had more of a function's time by chance. Nor is a miss evidence that recordings vary by. */
+TEST(what_layout_or_chance_may_have_made_is_no_evidence)
+{
+    struct gate_guilty row = function_of(2.8, "port", true);
+    assert_int_equal(settled(row), GATE_CANT_TELL);
+    row = function_of(2.8, "d-cache", false);
+    assert_int_equal(settled(row), GATE_CANT_TELL);
+    row = function_of(2.8, "d-cache", false);
+    row.sure_cause = true;
+    assert_int_equal(settled(row), GATE_SLOWER);
+}
+
+/* Its counts differ by a few: it hashes addresses, or it is other code. */
+TEST(a_function_that_hashes_addresses_is_no_evidence)
+{
+    struct gate_guilty row = function_of(2.8, "mispredict", false);
+    row.sure_cause = row.differs = true;
+    assert_int_equal(settled(row), GATE_CANT_TELL);
+    row = function_of(2.8, "", false);
+    row.differs = row.other_code = true;
+    assert_int_equal(settled(row), GATE_SLOWER);
+    row = function_of(2.8, "", true);
+    row.differs = row.other_code = true;
+    assert_int_equal(settled(row), GATE_CANT_TELL);
 }
 
 /* Without a cause, or with one of a small part of the growth, nothing tells. Only a function that surely grew is shown then. */
@@ -169,6 +211,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cause_that_grew_is_no_layout),
         cmocka_unit_test(a_cause_of_places_is_layout),
+        cmocka_unit_test(what_layout_or_chance_may_have_made_is_no_evidence),
+        cmocka_unit_test(a_function_that_hashes_addresses_is_no_evidence),
         cmocka_unit_test(without_a_cause_nothing_tells),
         cmocka_unit_test(who_has_most_of_a_growth_is_shown),
         cmocka_unit_test(what_is_sure_comes_first_where_waits_grew),
