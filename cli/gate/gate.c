@@ -305,7 +305,7 @@ const struct command command_gate = {
     "\"Layout\" is a change of time where the same instructions ran as often, because code or data lie "
     "elsewhere. A growth needs evidence of that: a cause such as front-end or split, or --relink. A cause "
     "such as "
-    "d-cache that grew makes it \"slower\". With --relink, gate runs that command with CYCLESCOPE_LAYOUT=1 "
+    "d-cache that surely grew makes it \"slower\". With --relink, gate runs that command with CYCLESCOPE_LAYOUT=1 "
     "to 12, if the pace changed and the "
     "work "
     "didn't. It times base and head as the command leaves them, for as long again as --for. At the end, it "

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define SURE_OF 0.25       /* of the function's growth: what a cause surely has */
-#define RECORDINGS_MAX 16  /* of a side, that are asked one by one: each costs a second or so */
+#define RECORDINGS_MAX 48  /* of a side, that are asked one by one: each costs a second or so */
 #define CPU_SECONDS_MAX 30 /* of one answer: code may be made so that it takes long */
 
 /* Of one recording of the store, or "all"; `counted` being "ADDRESS=N" or NULL, `build` the beginning of a build-id or NULL. NULL: it has no
@@ -204,14 +204,14 @@ static size_t add_recordings(const struct gate *gate, const struct gate_guilty *
 }
 
 /* The verdict may depend on the cause. What it must have grown by is a part of the function's growth. */
-static bool is_sure(const struct gate *gate, const struct gate_guilty *g,
-                    const struct gate_cause_side side[2])
+static double chance_of(const struct gate *gate, const struct gate_guilty *g,
+                        const struct gate_cause_side side[2])
 {
-    struct gate_run run[2 * RECORDINGS_MAX];
+    static struct gate_run run[2 * RECORDINGS_MAX]; /* long */
     size_t n = 0;
     for (unsigned of = 0; of < 2; of++)
         n += add_recordings(gate, g, of, &side[of], run + n);
-    return gate_cause_surely_grew(run, n, SURE_OF * (g->head - g->base), gate->hashed);
+    return gate_cause_chance(run, n, SURE_OF * (g->head - g->base), gate->hashed);
 }
 
 /* calc takes all recordings that have the build. */
@@ -276,6 +276,7 @@ bool gate_wants_causes(const struct gate *gate)
 
 void gate_find_causes(struct gate *gate)
 {
+    size_t looked_at = 0;
     for (size_t i = 0, asked = 0; i < gate->n_guilty && asked < GATE_CAUSES_ASKED; i++) {
         struct gate_guilty *g = &gate->guilty[i];
         struct gate_cause_side side[2] = {{0}};
@@ -292,7 +293,9 @@ void gate_find_causes(struct gate *gate)
         if (side[1].answer) { /* a base that has no answer may have had all its time of that cause */
             side[0] = calc(gate, g, 0);
             gate_cause_compare(g, side);
-            g->sure_cause = gate->unproven && gate_cause_is_recorded(g->cause) && is_sure(gate, g, side);
+            looked_at += gate_causes_recorded(side[1].answer);
+            if (gate->unproven && gate_cause_is_recorded(g->cause))
+                g->cause_chance = chance_of(gate, g, side);
             asked++;
         } else {
             snprintf(g->cause_text, sizeof g->cause_text, "no cause: no recording with bursts explains it");
@@ -300,4 +303,5 @@ void gate_find_causes(struct gate *gate)
         for (unsigned k = 0; k < 2; k++)
             json_decref(side[k].answer);
     }
+    gate_cause_settle(gate, looked_at);
 }

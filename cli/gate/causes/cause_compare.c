@@ -8,6 +8,7 @@
  * What misses the cache often misses the TLB, too: then each of the two may have had nothing. Where neither can be named, the two are
  * compared as one. */
 #include "cli/gate/causes/cause_compare.h"
+#include "cli/gate/causes/surely_grew.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -101,6 +102,17 @@ double gate_cause_seconds(const json_t *answer, const char *cause)
                  share =
                      percent(d, cause, "share") + percent(json_object_get(summary, "static"), cause, NULL);
     return hz > 0 ? share * cycles / hz : (double)NAN;
+}
+
+size_t gate_causes_recorded(const json_t *answer)
+{
+    const json_t *summary = json_object_get(answer, "summary"), *d = json_object_get(summary, "dynamic");
+    size_t n = percent(summary, GATE_MEMORY, "high") > 0;
+    const char *cause;
+    json_t *value;
+    json_object_foreach((json_t *)d, cause, value) n +=
+        gate_cause_is_recorded(cause) && percent(d, cause, "high") > 0;
+    return n;
 }
 
 /* Equal but for numbers: where code and data lie, and constants. */

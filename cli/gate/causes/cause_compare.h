@@ -23,5 +23,7 @@ struct gate_cause_side {
 bool gate_cause_is_of_place(const char *cause);
 /* Seconds that the cause likely took, of what the answer has samples of. */
 double gate_cause_seconds(const json_t *answer, const char *cause);
+/* How many recorded causes the answer has any of. */
+size_t gate_causes_recorded(const json_t *answer);
 /* Fills cause, cause_text and cause_growth, or cause_text with what is missing; and other_code. */
 void gate_cause_compare(struct gate_guilty *guilty, const struct gate_cause_side side[2]);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bounds of a cause come from all bursts of a side together, so they don't say what the next recording would show. Each recording
- * by itself does: addresses are random in each, and so is what bursts met. The chance of the mean's growth is multiplied by the
- * number of causes and functions (Bonferroni), so the rate of false discoveries is below GATE_CHANCE. */
+ * by itself does: addresses are random in each, and so is what bursts met. */
 #include "cli/gate/causes/surely_grew.h"
+#include "analysis/statistics/significance.h"
 #include "cli/gate/causes/cause_compare.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ bool gate_cause_is_recorded(const char *cause)
     return false;
 }
 
-bool gate_cause_surely_grew(const struct gate_run *run, size_t n, double least, bool hashed)
+double gate_cause_chance(const struct gate_run *run, size_t n, double least, bool hashed)
 {
     const unsigned needed = hashed ? GATE_RECORDINGS_MIN_HASHED : GATE_RECORDINGS_MIN;
     struct gate_run *beyond = calloc(n + 1, sizeof *beyond);
@@ -35,6 +36,18 @@ bool gate_cause_surely_grew(const struct gate_run *run, size_t n, double least, 
     }
     const bool known = beyond && gate_estimate(beyond, n, GATE_DIFFERENCE, RANGE_MIN * fabs(least), &e);
     free(beyond);
-    return known && e.runs[0] >= needed && e.runs[1] >= needed && e.change > 0 &&
-           e.chance * (double)(N_RECORDED * GATE_CAUSES_ASKED) < GATE_CHANCE;
+    return known && e.runs[0] >= needed && e.runs[1] >= needed && e.change > 0 ? fmax(e.chance, DBL_MIN) : 1;
+}
+
+void gate_cause_settle(struct gate *gate, size_t looked_at)
+{
+    double chance[GATE_GUILTY_MAX], rate[GATE_GUILTY_MAX];
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        if (gate->guilty[i].cause_chance > 0)
+            chance[n++] = gate->guilty[i].cause_chance;
+    const bool known = n && cs_false_discovery(chance, n, looked_at > n ? looked_at : n, rate) == 0;
+    for (size_t i = 0; known && i < gate->n_guilty; i++)
+        if (gate->guilty[i].cause_chance > 0)
+            gate->guilty[i].sure_cause = rate[at++] < GATE_CHANCE;
 }

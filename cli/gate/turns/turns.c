@@ -23,7 +23,7 @@
 #define FREQUENCY "4000"
 #define BURST_RATE "--burst-rate=1000"
 /* Runs with bursts of each: a function of a few per cent is met by two bursts or more of them. But a long run is enough. */
-#define CAUSES_RUNS 24
+#define CAUSES_RUNS 48
 #define CAUSES_SHARE 0.4 /* of the time: no further run */
 #define CAUSES_LEAST 4   /* of each, if they fit into the time: fewer don't say what varies */
 #define LOG "record.log"

@@ -56,11 +56,12 @@ struct gate_guilty {
     char cause_text[240]; /* with figures; without a cause what is missing, "": nothing was asked */
     double
         cause_growth; /* seconds a run (percent of a daemon's epochs) that the named cause likely grew by */
-    bool sure_cause;  /* it grew beyond what recordings vary by, and layout can't make that */
-    bool differs;     /* the function executed other instructions, or not as often: by counts */
-    bool other_code;  /* its instructions are other ones: by their text */
-    bool candidate;   /* its growth alone isn't significant: without a cause it isn't shown, ... */
-    bool dominant;    /* ... unless it has most of the growth of a pace that is slower */
+    double cause_chance; /* that recordings show such a growth of it by chance; 0: wasn't asked */
+    bool sure_cause;     /* it grew beyond what recordings vary by, and layout can't make that */
+    bool differs;        /* the function executed other instructions, or not as often: by counts */
+    bool other_code;     /* its instructions are other ones: by their text */
+    bool candidate;      /* its growth alone isn't significant: without a cause it isn't shown, ... */
+    bool dominant;       /* ... unless it has most of the growth of a pace that is slower */
 };
 
 struct gate_layout { /* the head linked again: against the base */

@@ -9,7 +9,7 @@
 enum { RUNS_MAX = 48 };
 
 /* `n` recordings of each, base, head, head, base; a value of each. */
-static bool sure(const double *base, const double *head, unsigned n, double least, bool hashed)
+static double chance(const double *base, const double *head, unsigned n, double least, bool hashed)
 {
     struct gate_run run[RUNS_MAX];
     for (unsigned i = 0; i < n; i++) {
@@ -19,7 +19,16 @@ static bool sure(const double *base, const double *head, unsigned n, double leas
         run[2 * i + head_first].value = base[i];
         run[2 * i + 1 - head_first].value = head[i];
     }
-    return gate_cause_surely_grew(run, 2 * n, least, hashed);
+    return gate_cause_chance(run, 2 * n, least, hashed);
+}
+
+/* Of seven causes that were looked at. */
+static bool sure(const double *base, const double *head, unsigned n, double least, bool hashed)
+{
+    struct gate gate = {.n_guilty = 1};
+    gate.guilty[0].cause_chance = chance(base, head, n, least, hashed);
+    gate_cause_settle(&gate, 7);
+    return gate.guilty[0].sure_cause;
 }
 
 TEST(only_addresses_and_branches_are_recorded)
@@ -53,6 +62,19 @@ TEST(a_growth_beyond_that_is_one)
     assert_false(sure(more, few, 8, 10, false));
 }
 
+/* The more was looked at, the less a chance says; a row that has no such cause takes no part. */
+TEST(what_was_looked_at_counts)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        struct gate gate = {.n_guilty = 3};
+        gate.guilty[0].cause_chance = 1;
+        gate.guilty[2].cause_chance = 1e-4;
+        gate_cause_settle(&gate, k ? 6 : 4);
+        assert_false(gate.guilty[0].sure_cause || gate.guilty[1].sure_cause);
+        assert_int_equal(gate.guilty[2].sure_cause, !k);
+    }
+}
+
 /* 100,000 comparisons of equal recordings, most of which have none of the cause and some much: more than one in 10,000 would be
  * too many, because such a comparison also needs a pace that grew. */
 TEST(equal_recordings_are_rarely_a_growth)
@@ -78,6 +100,7 @@ int main(void)
         cmocka_unit_test(only_addresses_and_branches_are_recorded),
         cmocka_unit_test(what_recordings_vary_by_is_no_growth),
         cmocka_unit_test(a_growth_beyond_that_is_one),
+        cmocka_unit_test(what_was_looked_at_counts),
         cmocka_unit_test(equal_recordings_are_rarely_a_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
