@@ -2,7 +2,6 @@
 #include "cli/gate/evidence.h"
 
 #include "cli/gate/builds/builds.h"
-#include "cli/gate/turns/timed.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -160,7 +159,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
         cs_store_close(open);
     }
     if (rc == 0 && !gate->builds) /* one file for both */
-        rc = gate_timed_read(store, &e->timed, &e->n_timed, e->few_timed, err);
+        rc = gate_timed_read(store, &e->timed, err);
     if (rc < 0)
         return rc;
     sampled_cpu(e);
@@ -179,7 +178,7 @@ void gate_evidence_close(struct gate_evidence *e)
 {
     for (unsigned k = 0; k < GATE_COUNTS; k++)
         free(e->count[k]);
-    free(e->timed);
+    gate_timed_fini(&e->timed);
     free(e->off_cpu_ns);
     free(e->alone);
     free(e->only_child_ns);

@@ -5,6 +5,7 @@
 
 #include "analysis/waits/wait_changes.h"
 #include "cli/compare/comparison.h"
+#include "cli/gate/turns/timed.h"
 #include "cli/gate/verdict/verdict.h"
 #include "cli/gate/wait_kinds.h"
 
@@ -29,12 +30,10 @@ struct gate_evidence {
     struct gate_wait_kinds kinds; /* where `waited` */
     double *
         only_child_ns; /* by run: what the first process waited for its only child; out of off_cpu_ns where all runs have it */
-    bool one_child;         /* that is nearly all that runs waited for children: such a wait has no row */
-    bool waited;            /* all runs recorded their waits */
-    struct gate_run *timed; /* runs that nothing recorded, ns of CPU time; none: 0 of them */
-    size_t n_timed;
-    size_t few_timed[2]; /* such runs by side, where they are too few to count: then n_timed is 0 */
-    bool cpu_is_sampled; /* GATE_CPU is the samples' periods, for want of counts */
+    bool one_child;          /* that is nearly all that runs waited for children: such a wait has no row */
+    bool waited;             /* all runs recorded their waits */
+    struct gate_timed timed; /* runs that nothing recorded */
+    bool cpu_is_sampled;     /* GATE_CPU is the samples' periods, for want of counts */
 };
 
 /* 0, or negative errno with its sentence. Closed in both cases. */

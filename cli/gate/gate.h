@@ -13,6 +13,7 @@
  *   judge       from the evidence to the three measures
  *   evidence    what each run of two stores used, without a shell's wait for its only child
  *   wait_kinds  all waits of a run, by kind, exactly
+ *   off_cpu     waiting and time in the kernel, by runs that nothing recorded
  *   wait_places  the lines of waits that grew
  *   counted     runs that counted their instructions
  *   guilty      functions and lines that grew

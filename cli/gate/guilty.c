@@ -221,12 +221,11 @@ static bool may_count(const struct gate_evidence *e, const struct cs_wait_change
     return x->significant && is_wait(e, x);
 }
 
-static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
+/* Do the runs by themselves agree that it changed? */
+static bool waits_agree(const struct gate_evidence *e, const struct cs_wait_change *x)
 {
     struct gate_estimate estimate;
     const size_t n = e->functions.n_runs;
-    if (!may_count(e, x) || x->discovery >= GATE_CHANCE)
-        return false;
     struct gate_run *run = calloc(n + 1, sizeof *run);
     for (size_t r = 0; run && r < n; r++) {
         run[r] = e->count[GATE_CPU][r];
@@ -236,6 +235,11 @@ static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_chan
     bool known = run && gate_estimate(run, n, GATE_DIFFERENCE, 0, &estimate);
     free(run);
     return known && estimate.chance < BY_RUNS_ALONE;
+}
+
+static bool wait_counts(const struct gate_evidence *e, const struct cs_wait_change *x)
+{
+    return may_count(e, x) && x->discovery < GATE_CHANCE && waits_agree(e, x);
 }
 
 static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double base)
@@ -256,21 +260,22 @@ static int keep_wait(struct gate *gate, const struct cs_wait_change *x, double b
 
 /* Sums are exact, and those of one place are a sample. NULL: no place has most of the growth. */
 static const struct cs_wait_change *place_of_most(const struct gate_evidence *e,
-                                                  const struct gate_wait_kind *kind, double grown_ns)
+                                                  const struct gate_waits_grown *g)
 {
+    const struct gate_wait_kind *kind = g->kind;
     const struct cs_wait_change *most = NULL;
     for (size_t i = 0; i < e->waits.n; i++) {
         const struct cs_wait_change *x = &e->waits.at[i];
         if (is_wait(e, x) && (!kind || strcmp(gate_wait_kind_of(x->kind), kind->kind) == 0) &&
-            x->difference > MOST * (kind ? kind->growth_ns : grown_ns) &&
+            x->difference > MOST * (kind ? kind->growth_ns : g->ns) && (g->slower || waits_agree(e, x)) &&
             (!most || x->difference > most->difference))
             most = x;
     }
     return most;
 }
 
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slower,
-                      const struct gate_wait_kind *kind, double grown_ns, double *net, struct cs_error *err)
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, const struct gate_waits_grown *g,
+                      double *net, struct cs_error *err)
 {
     const double base = gate_whole(e);
     const struct cs_wait_change *most = NULL;
@@ -282,12 +287,12 @@ int gate_guilty_waits(struct gate *gate, const struct gate_evidence *e, bool slo
         const bool real = wait_counts(e, x);
         if (real)
             *net += x->difference / base;
-        if (x->difference > 0 && (real || (slower && may_count(e, x)))) {
+        if (x->difference > 0 && (real || ((g->slower || g->unsure) && may_count(e, x)))) {
             rc = keep_wait(gate, x, base);
             any = true;
         }
     }
-    if (rc == 0 && e->waited && base > 0 && slower && !any && (most = place_of_most(e, kind, grown_ns)))
+    if (rc == 0 && e->waited && base > 0 && (g->slower || g->unsure) && !any && (most = place_of_most(e, g)))
         rc = keep_wait(gate, most, base);
     return rc < 0 ? cs_fail(err, ENOMEM, "out of memory for waits") : 0;
 }

@@ -16,10 +16,16 @@ int gate_guilty_candidates(struct gate *gate, const struct gate_evidence *eviden
                            struct cs_error *err);
 /* Of each function of the rows the line that grew most; one whose own growth counts goes first. */
 int gate_guilty_lines(struct gate *gate, const struct gate_evidence *evidence, struct cs_error *err);
-/* `grown_ns`: all waits, a run. Where they are slower and no place alone is, the place of most of that growth is named; where it is
- * `kind` that grew (NULL: unknown), of that kind's. */
-int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence, bool slower,
-                      const struct gate_wait_kind *kind, double grown_ns, double *net, struct cs_error *err);
+struct gate_waits_grown {
+    bool slower;                       /* all recorded waits, or those of a kind */
+    bool unsure;                       /* by the elapsed time of runs that nothing recorded (off_cpu.h) */
+    const struct gate_wait_kind *kind; /* that grew; NULL: unknown */
+    double ns;                         /* all waits, a run */
+};
+/* Where waits are slower and no place alone is, the place of most of that growth is named: of that kind's where it is known. If they
+ * are by their elapsed time only, the runs must agree on that place. */
+int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence,
+                      const struct gate_waits_grown *grown, double *net, struct cs_error *err);
 
 bool gate_image_is_kernel(const char *image);
 /* A function's name as it is shown; the caller frees it. NULL: no memory. */

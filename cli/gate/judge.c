@@ -7,6 +7,7 @@
 #include "cli/gate/guilty.h"
 #include "cli/gate/in_kernel.h"
 #include "cli/gate/notes.h"
+#include "cli/gate/off_cpu.h"
 #include "cli/gate/wait_places.h"
 
 #include <math.h>
@@ -43,9 +44,9 @@ static double seconds_a_pair(const struct gate_run *run, size_t n)
 static struct gate_check *check_count(struct gate *gate, const struct gate_evidence *e, enum gate_count count,
                                       const char *name, const char *what, double scale, const char *unit)
 {
-    const bool timed = count == GATE_CPU && e->n_timed;
-    const struct gate_run *run = timed ? e->timed : e->count[count];
-    const size_t n = timed ? e->n_timed : e->functions.n_runs;
+    const bool timed = count == GATE_CPU && e->timed.n;
+    const struct gate_run *run = timed ? e->timed.run : e->count[count];
+    const size_t n = timed ? e->timed.n : e->functions.n_runs;
     struct gate_check *c = gate_add(gate, name, what, unit);
     if (!c)
         return NULL;
@@ -142,7 +143,7 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, double 
 {
     double net, net_user;
     struct gate_check *pace = check_count(gate, e, GATE_CPU, "pace",
-                                          e->n_timed          ? "CPU time per run, not recorded"
+                                          e->timed.n          ? "CPU time per run, not recorded"
                                           : e->cpu_is_sampled ? "CPU time per run, by samples"
                                                               : "CPU time per run",
                                           1e-9, "s");
@@ -176,8 +177,53 @@ static void say_of_waits(struct gate *gate, const char *what, double whole_ns)
     snprintf(gate->of_waits, sizeof gate->of_waits, "%s; changes in %% of a run%s", what, of);
 }
 
+/* What the many runs say that nothing recorded, where the few recorded ones can't tell. */
+static void take_off_cpu(struct gate *gate, struct gate_check *c, const struct gate_off_cpu *off,
+                         double whole_ns)
+{
+    char change[32], range[2][32];
+    say_of_waits(gate, "time off the CPU per run, not recorded", whole_ns);
+    c->what = gate->of_waits;
+    c->known = true;
+    c->estimate = off->estimate;
+    c->base = off->base_ns * 1e-9;
+    c->head = off->head_ns * 1e-9;
+    c->verdict = off->grew ? GATE_SLOWER : GATE_SAME;
+    if (!off->grew) /* the way that has most is the one to bound */
+        c->estimate.high = off->high;
+    snprintf(c->sentence, sizeof c->sentence, "%s (between %s and %s)",
+             gate_percent(c->estimate.change, change), gate_percent(c->estimate.low, range[0]),
+             gate_percent(c->estimate.high, range[1]));
+}
+
+static void take_places(struct gate_check *c, double net)
+{
+    char change[32];
+    c->verdict = GATE_SLOWER;
+    snprintf(c->sentence, sizeof c->sentence, "waits that really changed grew by %s of a run's time in sum",
+             gate_percent(net, change));
+}
+
+/* That is what is judged, then. */
+static void take_kind(struct gate *gate, struct gate_check *c, const struct gate_wait_kind *kind,
+                      double whole_ns)
+{
+    char change[32];
+    c->verdict = GATE_SLOWER;
+    say_of_waits(gate, "threads' waits of one kind per run", whole_ns);
+    c->base = kind->base_ns * 1e-9;
+    c->head = kind->head_ns * 1e-9;
+    c->estimate = kind->estimate;
+    snprintf(c->sentence, sizeof c->sentence,
+             "waits of the kind %s grew by %s of a run's time%s; those of all kinds vary too much to "
+             "show it",
+             kind->kind, gate_percent(kind->estimate.change, change),
+             kind->by_ranks ? " (sure by their ranks, because they vary much)" : "");
+}
+
 static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct cs_error *err, int *rc)
 {
+    struct gate_off_cpu off;
     const size_t n = e->functions.n_runs;
     const double elapsed = gate_whole(e);
     struct gate_check *c =
@@ -186,7 +232,7 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     struct gate_run *run = calloc(n + 1, sizeof *run);
     double net = 0;
     say_of_waits(gate, "threads' waits per run, none for a CPU", elapsed);
-    if (!c || !run) {
+    if (!c || !run || !gate_off_cpu(&e->timed, elapsed, gate->limits.ignore_below / 100, &off)) {
         free(run);
         return false;
     }
@@ -216,27 +262,26 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     }
     const double least = gate->limits.ignore_below / 100, by_kinds = gate_wait_kinds_net(&e->kinds);
     const struct gate_wait_kind *kind = gate_wait_kinds_first(&e->kinds, least);
-    const bool kinds_grew = c->known && kind && by_kinds > least && c->estimate.high > least;
-    *rc = gate_guilty_waits(gate, e, c->verdict == GATE_SLOWER || kinds_grew, kinds_grew ? kind : NULL,
-                            (c->head - c->base) * 1e9, &net, err);
-    if (*rc == 0 && c->verdict != GATE_SLOWER && (kinds_grew || net > least)) {
-        char change[32];
-        c->verdict = GATE_SLOWER;
+    const bool may_grow = c->known && c->estimate.high > least,
+               kinds_grew = may_grow && kind && by_kinds > least,
+               by_time = off.grew && (may_grow || !c->known);
+    if (off.known && c->verdict == GATE_SLOWER && c->estimate.chance >= GATE_OFF_CPU_CHANCE)
+        c->verdict = GATE_CANT_TELL; /* the sides' timed runs have the other half of the level */
+    const struct gate_waits_grown grown = {.slower = c->verdict == GATE_SLOWER || kinds_grew,
+                                           .unsure = by_time,
+                                           .kind = kinds_grew ? kind : NULL,
+                                           .ns = c->verdict != GATE_SLOWER && by_time
+                                                     ? off.estimate.change * elapsed
+                                                     : (c->head - c->base) * 1e9};
+    *rc = gate_guilty_waits(gate, e, &grown, &net, err);
+    if (*rc == 0 && c->verdict != GATE_SLOWER) {
         if (net > least)
-            snprintf(c->sentence, sizeof c->sentence,
-                     "waits that really changed grew by %s of a run's time in sum",
-                     gate_percent(net, change));
-        else { /* that is what is judged, then */
-            say_of_waits(gate, "threads' waits of one kind per run", elapsed);
-            c->base = kind->base_ns * 1e-9;
-            c->head = kind->head_ns * 1e-9;
-            c->estimate = kind->estimate;
-            snprintf(c->sentence, sizeof c->sentence,
-                     "waits of the kind %s grew by %s of a run's time%s; those of all kinds vary too much to "
-                     "show it",
-                     kind->kind, gate_percent(kind->estimate.change, change),
-                     kind->by_ranks ? " (sure by their ranks, because they vary much)" : "");
-        }
+            take_places(c, net);
+        else if (kinds_grew)
+            take_kind(gate, c, kind, elapsed);
+        else if (by_time || (c->verdict == GATE_CANT_TELL && off.known && off.estimate.in_turn &&
+                             off.high <= gate->limits.must_see / 100))
+            take_off_cpu(gate, c, &off, elapsed);
     }
     return true;
 }
@@ -340,6 +385,8 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         rc = gate_guilty_counted(gate, &counted, err);
     if (rc == 0) {
         settle_cheap(gate);
+        if (!(in_kernel > 0) && e.timed.n && gate_find(gate, "pace")->verdict == GATE_SLOWER)
+            in_kernel = gate_kernel_time_grew(&e.timed, gate_find(gate, "pace")->estimate.change);
         if (!(in_kernel > 0)) /* the program's layout is none of the kernel's */
             tell_layout(gate, &counted);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/notes.h"
 
-#include "cli/gate/turns/timed.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -55,9 +53,9 @@ static void say_common(struct gate *gate, const struct gate_check *pace, double 
 
 static void say_few_timed(struct gate *gate, const struct gate_evidence *e)
 {
-    const size_t *few = e->few_timed;
+    const size_t *few = e->timed.few;
     const struct gate_check *pace = gate_find(gate, "pace");
-    if (e->n_timed || !(gate->turns || few[0] + few[1]) || !pace->known)
+    if (e->timed.n || !(gate->turns || few[0] + few[1]) || !pace->known)
         return;
     gate_note(
         gate,

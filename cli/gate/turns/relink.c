@@ -104,9 +104,8 @@ static int time_layout(struct gate *gate, const struct gate_turns *turns, unsign
     struct gate_turns these = *turns;
     struct gate_timing timing = {.one_cpu = turns->alone, .together = turns->alone && !turns->one_at_a_time};
     struct gate_layout *to = &gate->layout[gate->n_layouts];
-    struct gate_run *run = NULL;
+    struct gate_timed timed = {.n = 0};
     char store[2][PATH_MAX];
-    size_t n = 0;
     int rc = 0;
     for (unsigned side = 0; side < 2; side++) {
         snprintf(store[side], sizeof store[side], "%s/layout-%u.%s.store", turns->folder, number,
@@ -117,12 +116,12 @@ static int time_layout(struct gate *gate, const struct gate_turns *turns, unsign
     while (rc == 0 && (timing.pairs < PAIRS_MIN || cs_monotonic_seconds() - began < seconds))
         rc = gate_time_pairs(&these, &timing, err);
     if (rc == 0)
-        rc = gate_timed_read(these.store, &run, &n, (size_t[2]){0, 0}, err);
+        rc = gate_timed_read(these.store, &timed, err);
     if (rc < 0)
         return rc;
     to->number = number;
-    gate->n_layouts += gate_estimate(run, n, GATE_RATIO, 0, &to->estimate);
-    free(run);
+    gate->n_layouts += gate_estimate(timed.run, timed.n, GATE_RATIO, 0, &to->estimate);
+    gate_timed_fini(&timed);
     return 0;
 }
 

@@ -44,36 +44,113 @@ static _Noreturn void become(char **command, int turn)
 
 struct timing {
     pid_t pid;
-    uint64_t began_ms, ns;
-    bool ended_well;
+    uint64_t began_ms, began_ns, cpu_ns;
+    struct gate_time_of_run time;
+    double load_ns; /* of the machine, when it began */
+    bool ended, ended_well;
 };
+
+/* Time since the machine began in which something waited for a CPU, at most (some on each), or others of the host had one. NAN:
+ * the kernel doesn't say. */
+static double load_of_machine(void)
+{
+    static const char some[] = "some ", total[] = "total=";
+    char line[256];
+    double ns = (double)NAN, steal;
+    FILE *f = fopen("/proc/pressure/cpu", "re");
+    if (f && fgets(line, sizeof line, f) && strncmp(line, some, sizeof some - 1) == 0 && strstr(line, total))
+        ns = 1e3 * strtod(strstr(line, total) + sizeof total - 1, NULL) *
+             (double)sysconf(_SC_NPROCESSORS_ONLN);
+    if (f)
+        fclose(f);
+    f = fopen("/proc/stat", "re");
+    if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %lf", &steal) == 1)
+        ns += 1e9 * steal / (double)sysconf(_SC_CLK_TCK);
+    if (f)
+        fclose(f);
+    return ns;
+}
+
+/* Of a process that has ended and is still there. Its CPU time is rusage's. NAN: the kernel doesn't say. */
+static double queued_of_thread(pid_t pid)
+{
+    char path[64];
+    double ns = (double)NAN;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%*u %lf", &ns) != 1)
+        ns = (double)NAN;
+    if (f)
+        fclose(f);
+    return ns;
+}
 
 static int begin(struct timing *run, char **command, int turn, struct cs_error *err)
 {
-    run->began_ms = cs_clock_ns(CLOCK_REALTIME) / 1000000;
+    *run = (struct timing){.began_ms = cs_clock_ns(CLOCK_REALTIME) / 1000000,
+                           .load_ns = turn < 0 ? load_of_machine() : 0,
+                           .time.exact = turn >= 0};
+    run->began_ns = cs_clock_ns(CLOCK_MONOTONIC);
     run->pid = fork();
     if (run->pid == 0)
         become(command, turn);
     return run->pid < 0 ? cs_fail(err, errno, "no process for a run: %s", strerror(errno)) : 0;
 }
 
+static uint64_t ns_of(const struct timeval *t)
+{
+    return 1000 * ((uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec);
+}
+
+/* Takes its times, which end now. */
 static void end(struct timing *run)
 {
     struct rusage used;
     int status;
+    run->time.elapsed = (double)(cs_clock_ns(CLOCK_MONOTONIC) - run->began_ns);
+    run->time.queued = run->time.exact ? queued_of_thread(run->pid) : load_of_machine() - run->load_ns;
     while (wait4(run->pid, &status, 0, &used) < 0)
         assert(errno == EINTR);
-    const struct timeval *u = &used.ru_utime, *s = &used.ru_stime;
-    run->ns = 1000 * ((uint64_t)(u->tv_sec + s->tv_sec) * 1000000 + (uint64_t)(u->tv_usec + s->tv_usec));
+    run->time.in_kernel = (double)ns_of(&used.ru_stime);
+    run->cpu_ns = ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
     run->ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    run->ended = true;
+}
+
+/* Each when it ends, whatever their order. */
+static void end_all(struct timing *run, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        left += run[i].pid > 0 && !run[i].ended;
+    while (left) {
+        siginfo_t who = {.si_pid = 0};
+        struct timing *ended = NULL;
+        if (waitid(P_ALL, 0, &who, WEXITED | WNOWAIT) < 0) {
+            assert(errno == EINTR);
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            ended = run[i].pid == who.si_pid && !run[i].ended ? &run[i] : ended;
+        if (ended) {
+            end(ended);
+            left--;
+        } else { /* of somebody else, as of the program that became us */
+            (void)waitid(P_PID, (id_t)who.si_pid, &who, WEXITED);
+        }
+    }
 }
 
 static int keep(const struct timing *run, const char *store, struct cs_error *err)
 {
+    const struct gate_time_of_run *t = &run->time;
     char path[PATH_MAX];
     gate_beside(store, SUFFIX, path);
     FILE *f = fopen(path, "ae");
-    bool bad = !f || fprintf(f, "%" PRIu64 " %" PRIu64 "\n", run->began_ms, run->ns) < 0;
+    bool bad = !f || fprintf(f, "%" PRIu64 " %" PRIu64 " %.0f %.0f", run->began_ms, run->cpu_ns, t->elapsed,
+                             t->in_kernel) < 0;
+    bad |= f && !isnan(t->queued) && fprintf(f, " %s %.0f", t->exact ? "thread" : "machine", t->queued) < 0;
+    bad |= f && fputc('\n', f) == EOF;
     bad |= f && fclose(f) != 0;
     return bad ? cs_fail(err, EIO, "%s: a run's time can't be written", path) : 0;
 }
@@ -106,7 +183,7 @@ static int begin_pair(const struct gate_turns *t, struct gate_timing *how, struc
         else
             how->last_ms = r->began_ms;
         if (rc == 0 && !how->together)
-            end(r);
+            end_all(r, 1);
     }
     how->pairs++;
     return rc;
@@ -114,18 +191,15 @@ static int begin_pair(const struct gate_turns *t, struct gate_timing *how, struc
 
 int gate_time_pairs(const struct gate_turns *t, struct gate_timing *how, struct cs_error *err)
 {
-    struct timing run[PAIRS_MAX][2] = {{{0}}};
+    struct timing run[PAIRS_MAX][2] = {{{.pid = 0}}};
     const unsigned n = pairs_at_once(how);
     const struct timing *bad = NULL;
     int rc = 0;
     for (unsigned k = 0; rc == 0 && k < n; k++)
         rc = begin_pair(t, how, run[k], err);
-    for (unsigned i = 0; i < 2 * n; i++) {
-        struct timing *r = &run[i / 2][i % 2];
-        if (how->together && r->pid > 0)
-            end(r);
-        bad = bad || r->ended_well ? bad : r;
-    }
+    end_all(run[0], 2 * (size_t)n);
+    for (unsigned i = 0; i < 2 * n; i++)
+        bad = bad || run[i / 2][i % 2].ended_well ? bad : &run[i / 2][i % 2];
     if (rc < 0)
         return rc;
     if (interrupt_number())
@@ -142,46 +216,61 @@ int gate_time_pairs(const struct gate_turns *t, struct gate_timing *how, struct 
     return rc;
 }
 
-/* A file that isn't there has no runs. */
-static int read_side(const char *store, unsigned side, struct gate_run **run, size_t *n, struct cs_error *err)
+/* The last ones may be missing. False: it is no run's line. */
+static bool parse(const char *line, struct gate_run *run, struct gate_time_of_run *time)
 {
-    char path[PATH_MAX];
-    struct gate_run one = {.side = side, .machine = (double)NAN};
     uint64_t ns;
+    char of[8] = "";
+    *time = (struct gate_time_of_run){(double)NAN, (double)NAN, (double)NAN, false};
+    const int n = sscanf(line, "%" SCNu64 " %" SCNu64 " %lf %lf %7s %lf", &run->began_ms, &ns, &time->elapsed,
+                         &time->in_kernel, of, &time->queued);
+    run->value = (double)ns;
+    time->exact = strcmp(of, "thread") == 0;
+    return n == 2 || n == 4 || (n == 6 && (time->exact || strcmp(of, "machine") == 0));
+}
+
+/* A file that isn't there has no runs. */
+static int read_side(const char *store, unsigned side, struct gate_timed *t, struct cs_error *err)
+{
+    char path[PATH_MAX], line[256];
     gate_beside(store, SUFFIX, path);
     FILE *f = fopen(path, "re");
     if (!f)
         return 0;
     int rc = 0;
-    const size_t most = *n + RUNS_MAX;
-    while (rc == 0 && *n < most && fscanf(f, "%" SCNu64 " %" SCNu64, &one.began_ms, &ns) == 2) {
-        one.value = (double)ns;
-        if (cs_array_resize(*run, *n + 1) < 0)
+    const size_t most = t->n + RUNS_MAX;
+    while (rc == 0 && t->n < most && fgets(line, sizeof line, f)) {
+        struct gate_run one = {.side = side, .machine = (double)NAN};
+        struct gate_time_of_run time;
+        if (!parse(line, &one, &time)) {
+            rc = cs_fail(err, EINVAL, "%s: no list of times", path);
+        } else if (cs_array_resize(t->run, t->n + 1) < 0 || cs_array_resize(t->time, t->n + 1) < 0) {
             rc = cs_fail(err, ENOMEM, "out of memory for the runs of %s", path);
-        else
-            (*run)[(*n)++] = one;
+        } else {
+            t->run[t->n] = one;
+            t->time[t->n++] = time;
+        }
     }
-    if (rc == 0 && !feof(f))
-        rc = cs_fail(err, EINVAL, "%s: no list of times", path);
     fclose(f);
     return rc;
 }
 
-int gate_timed_read(const char *const store[2], struct gate_run **run, size_t *n, size_t few[2],
-                    struct cs_error *err)
+int gate_timed_read(const char *const store[2], struct gate_timed *t, struct cs_error *err)
 {
-    size_t base;
-    *run = NULL;
-    *n = 0;
-    int rc = read_side(store[0], 0, run, n, err);
-    base = *n;
-    rc = rc < 0 ? rc : read_side(store[1], 1, run, n, err);
-    if (rc == 0 && base >= GATE_TIMED_MIN && *n - base >= GATE_TIMED_MIN)
+    *t = (struct gate_timed){.n = 0};
+    int rc = read_side(store[0], 0, t, err);
+    const size_t base = t->n;
+    rc = rc < 0 ? rc : read_side(store[1], 1, t, err);
+    const size_t head = t->n - base;
+    if (rc == 0 && base >= GATE_TIMED_MIN && head >= GATE_TIMED_MIN)
         return 0;
-    few[0] = base;
-    few[1] = *n - base;
-    free(*run);
-    *run = NULL;
-    *n = 0;
+    gate_timed_fini(t);
+    *t = (struct gate_timed){.few = {base, head}};
     return rc;
+}
+
+void gate_timed_fini(struct gate_timed *t)
+{
+    free(t->run);
+    free(t->time);
 }

@@ -25,7 +25,7 @@ static void say(struct gate *gate, enum gate_verdict verdict, double change, dou
     }
     e.count[GATE_FAULTS] = run[0];
     e.count[GATE_SYSTEM_CALLS] = run[1];
-    e.few_timed[0] = e.few_timed[1] = few;
+    e.timed.few[0] = e.timed.few[1] = few;
     *gate = (struct gate){.turns = turns, .n_guilty = rows};
     for (size_t i = 0; i < rows; i++)
         gate->guilty[i] = (struct gate_guilty){.kind = "function", .share = 2.5};
