@@ -27,7 +27,8 @@ static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
 #define N_CHEAP (sizeof cheap / sizeof cheap[0])
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
-#define LAYOUT_MAX 0.15 /* a larger change is a loss, whatever placed code and data */
+#define WAITS_OF_PACE 0.1 /* of the pace's growth: waits that grew by less have little to do with it */
+#define LAYOUT_MAX 0.15   /* a larger change is a loss, whatever placed code and data */
 
 /* Of runs in turn, with all that recording takes: from one's begin to the next one's, twice. */
 static double seconds_a_pair(const struct gate_run *run, size_t n)
@@ -260,6 +261,10 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     } else if (!e->waited && c->verdict == GATE_CANT_TELL) {
         strncat(c->sentence, "; so would record --waits", sizeof c->sentence - strlen(c->sentence) - 1);
     }
+    const struct gate_check *pace = gate_find(gate, "pace");
+    gate->waits_grew = c->known && e->waited && c->estimate.in_turn && c->estimate.change > 0 &&
+                       c->estimate.chance < GATE_CHANCE && pace->verdict == GATE_SLOWER &&
+                       c->estimate.change > WAITS_OF_PACE * pace->estimate.change;
     const double least = gate->limits.ignore_below / 100, by_kinds = gate_wait_kinds_net(&e->kinds);
     const struct gate_wait_kind *kind = gate_wait_kinds_first(&e->kinds, least);
     const bool may_grow = c->known && c->estimate.high > least,
@@ -267,12 +272,12 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
                by_time = off.grew && (may_grow || !c->known);
     if (off.known && c->verdict == GATE_SLOWER && c->estimate.chance >= GATE_OFF_CPU_CHANCE)
         c->verdict = GATE_CANT_TELL; /* the sides' timed runs have the other half of the level */
-    const struct gate_waits_grown grown = {.slower = c->verdict == GATE_SLOWER || kinds_grew,
-                                           .unsure = by_time,
-                                           .kind = kinds_grew ? kind : NULL,
-                                           .ns = c->verdict != GATE_SLOWER && by_time
-                                                     ? off.estimate.change * elapsed
-                                                     : (c->head - c->base) * 1e9};
+    const struct gate_waits_grown grown = {
+        .slower = c->verdict == GATE_SLOWER || kinds_grew || gate->waits_grew,
+        .unsure = by_time,
+        .kind = kinds_grew ? kind : NULL,
+        .ns =
+            c->verdict != GATE_SLOWER && by_time ? off.estimate.change * elapsed : (c->head - c->base) * 1e9};
     *rc = gate_guilty_waits(gate, e, &grown, &net, err);
     if (*rc == 0 && c->verdict != GATE_SLOWER) {
         if (net > least)
@@ -387,7 +392,7 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         settle_cheap(gate);
         if (!(in_kernel > 0) && e.timed.n && gate_find(gate, "pace")->verdict == GATE_SLOWER)
             in_kernel = gate_kernel_time_grew(&e.timed, gate_find(gate, "pace")->estimate.change);
-        if (!(in_kernel > 0)) /* the program's layout is none of the kernel's */
+        if (!(in_kernel > 0) && !gate->waits_grew) /* neither is made by the program's layout */
             tell_layout(gate, &counted);
     }
     if (rc == 0 && (gate->unproven ||
@@ -403,7 +408,7 @@ int gate_compare_stores(struct gate *gate, struct cs_error *err)
         rc = gate_guilty_lines(gate, &e, err);
     if (rc == 0) {
         gate_find_wait_lines(gate, &e);
-        gate_say_notes(gate, &e, counted.same_work || !cheap_is_same(gate));
+        gate_say_notes(gate, &e, counted.same_work || !cheap_is_same(gate) || gate->waits_grew);
     }
     gate_counted_close(&counted);
     gate_evidence_close(&e);

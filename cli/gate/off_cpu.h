@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Did a run wait longer? By the runs that nothing recorded: they are many, and each has its elapsed time and its CPU time.
  *
- * The rest of the elapsed time is waiting, but for a CPU too. Of a program with one thread the kernel says how long it had none:
- * that is taken off exactly, and no load of the machine is a wait. Of several threads and processes only a bound is there, and
- * they run at the same time. So the elapsed time must surely have grown in all of these ways: as it is, without the CPU time,
- * without the bound, and without both. Then more CPU time explains the growth in no case, whichever part of it was in the way of
+ * The rest of the elapsed time is waiting, but for a CPU too. Of a program with one thread the kernel says how long it had none.
+ * That is taken off exactly, and no load of the machine is a wait. Of several threads and processes only a bound is there, and
+ * they run at the same time. So the elapsed time must surely have grown in four ways: as it is, without the CPU time, without
+ * the bound, and without both. Then more CPU time explains the growth in no case, whichever part of it was in the way of
  * others, and load in none. A growth of waits that the CPU time or the load may be isn't found here.
  *
  * Each way is judged in pairs of neighbours, as the pace (verdict/estimate.h). All have to agree, so that chance makes this no more

@@ -20,7 +20,7 @@ __attribute__((noinline)) void nap(void) { for (int i = 0; i < 3; i++) nanosleep
 int main(void) { for (unsigned long i = 0; i < 50000000; i++) sum += i; nap(); }
 C
 gcc -g -O1 -DNAP=100000 -o short/nap nap.c && gcc -g -O1 -DNAP=3000000 -o long/nap nap.c || fail "gcc"
-gate --for 12s --base-command short/nap --json -- long/nap
+gate --for 12s --keep kept --base-command short/nap --json -- long/nap
 python3 - <<'P' || fail "longer sleeps: exit $code: $(cat said err)"
 import json
 said = json.load(open("said"))
@@ -31,6 +31,12 @@ if "threads' waits" in check["waits"]["what"]:
     assert sleep["function"] == "nap" and sleep["cause"] == "sleep", sleep
     assert sleep["line"].endswith("/nap.c:3"), sleep
 P
+
+# Runs that are only timed have the naps in what is neither CPU time nor a wait for a CPU: each head 9 ms at least.
+if [ -r /proc/self/schedstat ]; then
+    awk 'NF != 6 || $5 != "thread" || $3 - $2 - $6 < 9e6 { exit 1 } END { if (NR < 1) exit 1 }' kept/head.times ||
+        fail "timed runs: $(head -n 5 kept/head.times)"
+fi
 
 # The same in one thread, while another's wait differs from run to run by more: sleeps by themselves grew.
 cat >beside.c <<'C'

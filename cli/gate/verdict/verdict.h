@@ -82,6 +82,7 @@ struct gate {
     bool unproven; /* the pace grew and the work didn't: layout, unless a cause grew */
     bool
         hashed; /* ... and some functions executed a few instructions more or fewer, as hashes of addresses do */
+    bool waits_grew;     /* recorded ones, surely, next to a slower pace; perhaps too little to count */
     bool time_only;      /* the work is the same, and nothing but the time changed */
     bool turns;          /* both commands ran here: some runs were to be only timed */
     bool relinks;        /* layouts are tried */

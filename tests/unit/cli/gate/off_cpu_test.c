@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs that nothing recorded, whose waiting, load and CPU time are drawn: a growth of waiting is found, and neither load nor more CPU
- * time is one. */
+/* Runs that nothing recorded, whose waiting, load and CPU time are drawn. A growth of waiting is found, and neither load nor more
+ * CPU time is one. */
 #include "cli/gate/off_cpu.h"
 #include "tests/unit/test.h"
 
