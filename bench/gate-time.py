@@ -12,7 +12,8 @@ from lib_gate import OWN, SLOWER, own_pair, planted, programs, share, slower_pai
 # Of a walk that misses the cache, most of its pages miss the TLB, too.
 CAUSES = {"cache": ("d-cache", "dtlb"), "branch": ("mispredict",), "sharing": ("lock", "d-cache", "false-sharing"), "lock": ("mutex",),
           "faults": ("page-fault",), "sync": ("file", "system-call"), "wait": ("sleep",), "csvstat": ("false-sharing",),
-          "store": ("mutex", "lock"), "jobs": ("condition",), "pipe": ("pipe", "system-call")}
+          "store": ("mutex", "lock"), "jobs": ("condition",), "pipe": ("pipe", "system-call"),
+          "journal": ("file", "disk", "system-call"), "patience": ("sleep",), "ledger": ("mutex", "lock")}
 quick = "--quick" in sys.argv
 seconds, n, trials = (int(os.environ.get(k, v)) for k, v in (("GATE_SECONDS", 20 if quick else 60), ("GATE_PROGRAMS", 1 if quick else 8), ("GATE_TRIALS", 1)))
 kinds = os.environ.get("GATE_KINDS", ",".join(SLOWER)).split(",")

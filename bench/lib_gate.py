@@ -155,7 +155,8 @@ __attribute__((constructor, destructor)) static void planted_half(void) { plante
 """,
 }
 # Programs of bench/plants with a plant of their own: its lines, and whether its cost is elapsed time.
-OWN = {"csvstat": ("note_values", False), "store": ("count_words", True), "jobs": ("read_records", True), "pipe": ("send_piece", True)}
+OWN = {"csvstat": ("note_values", False), "store": ("count_words", True), "jobs": ("read_records", True), "pipe": ("send_piece", True),
+       "journal": ("append_line", True), "patience": ("wait_for_half", True), "ledger": ("post", True)}
 SLEEP_MORE = 0.0009  # seconds a turn of "wait"
 # Code that nobody calls: what follows it in the file lies elsewhere.
 UNRELATED = "int unrelated(int x) { " + "x = x * 3 + 1; if (x & 64) x ^= 5; " * 60 + "return x; }\n"

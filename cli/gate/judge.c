@@ -192,9 +192,13 @@ static void take_off_cpu(struct gate *gate, struct gate_check *c, const struct g
     c->verdict = off->grew ? GATE_SLOWER : GATE_SAME;
     if (!off->grew) /* the way that has most is the one to bound */
         c->estimate.high = off->high;
-    snprintf(c->sentence, sizeof c->sentence, "%s (between %s and %s)",
+    bool named = !off->grew;
+    for (size_t i = 0; i < gate->n_guilty; i++)
+        named |= gate_is_wait(&gate->guilty[i]);
+    snprintf(c->sentence, sizeof c->sentence, "%s (between %s and %s)%s",
              gate_percent(c->estimate.change, change), gate_percent(c->estimate.low, range[0]),
-             gate_percent(c->estimate.high, range[1]));
+             gate_percent(c->estimate.high, range[1]),
+             named ? "" : "; the recorded runs can't tell which wait has most of it");
 }
 
 static void take_places(struct gate_check *c, double net)
@@ -270,8 +274,8 @@ static bool check_waits(struct gate *gate, const struct gate_evidence *e, struct
     const bool may_grow = c->known && c->estimate.high > least,
                kinds_grew = may_grow && kind && by_kinds > least,
                by_time = off.grew && (may_grow || !c->known);
-    if (off.known && c->verdict == GATE_SLOWER && c->estimate.chance >= GATE_OFF_CPU_CHANCE)
-        c->verdict = GATE_CANT_TELL; /* the sides' timed runs have the other half of the level */
+    if (off.known && c->verdict == GATE_SLOWER && c->estimate.chance >= GATE_RECORDED_WAITS_CHANCE)
+        c->verdict = GATE_CANT_TELL; /* timed runs have the rest of the level */
     const struct gate_waits_grown grown = {
         .slower = c->verdict == GATE_SLOWER || kinds_grew || gate->waits_grew,
         .unsure = by_time,

@@ -8,13 +8,15 @@
  * others, and load in none. A growth of waits that the CPU time or the load may be isn't found here.
  *
  * Each way is judged in pairs of neighbours, as the pace (verdict/estimate.h). All have to agree, so that chance makes this no more
- * often than one of them. The level is half of a check's: recorded waits have the other half. */
+ * often than one of them. Recorded waits have nine tenths of a check's level, because they are few and say where. A growth that many
+ * runs show is far below the rest of it. */
 #pragma once
 
 #include "cli/gate/turns/timed.h"
 #include "cli/gate/verdict/verdict.h"
 
-#define GATE_OFF_CPU_CHANCE (GATE_CHANCE / 2)
+#define GATE_OFF_CPU_CHANCE (0.1 * GATE_CHANCE)
+#define GATE_RECORDED_WAITS_CHANCE (GATE_CHANCE - GATE_OFF_CPU_CHANCE) /* where both are judged */
 
 struct gate_off_cpu {
     bool known;
