@@ -20,8 +20,8 @@ struct chosen {
     uint64_t start; /* in the image */
     unsigned n;     /* instructions there; 0: it can't run alone */
     struct piece piece;
-    uint8_t original; /* the byte under the breakpoint */
-    bool planted;
+    uint8_t original;     /* the byte under the breakpoint */
+    bool wanted, planted; /* to be looked at; the breakpoint is there */
 };
 
 static struct user_regs_struct registers;

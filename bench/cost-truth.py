@@ -6,8 +6,9 @@ The programs of the frequency benchmarks and others are recorded for 12 s with 3
 each, the loops whose blocks follow each other and run equally often, and straight blocks, those with most samples. bench/_cost_truth.c
 runs each alone, with the program's registers and memory at LOOKS moments: that is the truth, and it is warm. A piece whose looks differ by
 more than AGREE percent, or that comes to more than PAGES pages, is not judged. The value is the mean error of `calc`:
-  calc      by experiment where one can be made, else the model's. `calc` does so with closed paths alone. Where the model's are
-            less and values may be why it keeps those (analysis/culprit/account/path_experiments.c), which the bench doesn't
+  calc      by experiment where one can be made, else the model's. `calc` does so with closed paths alone
+  kept      the same, but for the model's where these are less and values may be why, or by more than half: those `calc` keeps
+            (analysis/culprit/account/path_experiments.c)
   experiment  those by experiment alone: the code in a loop in a process of its own, with registers and memory that are made up
   model     our scheduler's, of the same code in a loop: `calc --no-experiments`
   llvm-mca  what that says of the same code, by itself
@@ -15,7 +16,8 @@ more than AGREE percent, or that comes to more than PAGES pages, is not judged. 
             misses, mispredictions and few turns. So the bare loop isn't the truth of these, and the difference no error alone
   quiet     the same, of loops in which `calc` sees less than 10 % dynamic stall, of functions with five timed bursts or more
 The figures of `coverage` are of all pieces that were judged, and of those that an experiment could run.
---quick: three programs, 4 s. PROGRAMS=a,b: these alone; results of others are kept for two hours. --again: no new recordings. -v: every piece."""
+--quick: three programs, 4 s. PROGRAMS=a,b: only these; results of others are kept for four hours. --again: no new recordings. -v: every piece.
+--only=record,truth,...: only these steps. Of record, choose, truth and mca the first and the third measure time."""
 import json
 import os
 import re
@@ -34,18 +36,24 @@ BUILD = os.environ.get("BUILD", "build")
 CYCLESCOPE = os.environ.get("CYCLESCOPE", os.path.abspath(BUILD + "/cyclescope"))
 FOLDER = os.path.abspath(BUILD + "/bench/cost")
 QUICK = "--quick" in sys.argv
-PROGRAMS = libaccuracy.SOURCES + list(libaccuracy.OWN) + ["duktape", "cmark", "jimtcl", "gawk"]
-SECONDS, RATE, LOOKS, AGREE, PAGES, KEPT_SECONDS = 4 if QUICK else 12, 30, 3, 2, 12, 7200
+ONLY = ([w[7:].split(",") for w in sys.argv if w.startswith("--only=")] or [["record", "choose", "truth", "mca"]])[0]
+PROGRAMS = libaccuracy.PROGRAMS + ["duktape", "cmark", "jimtcl", "gawk", "tcc", "mujs", "brotli", "tinyscheme", "zopfli", "clzip", "picosat"]
+SECONDS, RATE, LOOKS, AGREE, PAGES, KEPT_SECONDS = 4 if QUICK else 12, 30, 3, 2, 12, 14400
 LOOPS_MOST, BLOCKS_MOST, PROCEDURES_MOST, LEAST_OPERATIONS, TIMED_LEAST, SAMPLES = 16, 16, 20, 4, 5, 30
-KINDS = ["calc", "experiment", "model", "llvm-mca", "measured", "quiet"]
+KINDS = ["calc", "experiment", "kept", "model", "llvm-mca", "measured", "quiet"]
 
 
 def command_of(name):
     """(binary, shell command of many rounds)"""
-    if name in libaccuracy.SOURCES or name in libaccuracy.OWN:
+    if name in libaccuracy.PROGRAMS:
         return libaccuracy.program(name, "full", 40)
     binary = libaccuracy.output("bench/programs", "build", name, "plain")
-    return binary, libaccuracy.output("bench/programs", "command", name, "plain", "full")
+    command = libaccuracy.output("bench/programs", "command", name, "plain", "small" if name == "tinyscheme" else "full")
+    if name == "tcc": # a script runs it: the command within
+        with open(shlex.split(command)[0]) as script:
+            line = next(l for l in script if l.startswith('"$1" '))
+        command = line.split("||")[0].replace('"$1"', shlex.quote(binary)).replace('"$out"', shlex.quote(f"{FOLDER}/tcc.o")).strip()
+    return binary, command
 
 
 def ask(*words):
@@ -108,15 +116,20 @@ def mca(cpu, texts):
     return (total[1] - total[0]) / 200
 
 
-def measure(name):
-    binary, command = command_of(name)
-    store = f"{FOLDER}/{name}.store"
-    if not ("--again" in sys.argv and os.path.exists(store)):
-        shutil.rmtree(store, ignore_errors=True)
-        loop = f"while true; do {command} >/dev/null; done"
-        subprocess.run([CYCLESCOPE, "record", "--burst-rate", str(RATE), "-o", store, "--", "timeout", str(SECONDS), "bash", "-c", loop],
-                       capture_output=True)
-    image = os.path.basename(binary)
+def store_of(name):
+    return f"{FOLDER}/{name}.store"
+
+
+def record(name, command):
+    shutil.rmtree(store_of(name), ignore_errors=True)
+    loop = f"while true; do {command} >/dev/null </dev/null; done"
+    subprocess.run([CYCLESCOPE, "record", "--burst-rate", str(RATE), "-o", store_of(name), "--", "timeout", str(SECONDS), "bash", "-c", loop],
+                   capture_output=True)
+
+
+def choose(name, binary):
+    """Loops and blocks with most samples."""
+    image, store = os.path.basename(binary), store_of(name)
     total = ask("sum", "--store", store, "--json") or {"procedures": []}
     pieces = []
     for row in [p for p in total["procedures"] if p["image"] == image][:PROCEDURES_MOST]:
@@ -125,12 +138,17 @@ def measure(name):
             pieces += pieces_of(row["procedure"], answer)
     pieces.sort(key=lambda p: -p["samples"])
     chosen = [p for p in pieces if p["kind"] == "loop"][:LOOPS_MOST]
-    chosen += [p for p in pieces if p["kind"] == "block"][:LOOPS_MOST + BLOCKS_MOST - len(chosen)]
+    return chosen + [p for p in pieces if p["kind"] == "block"][:LOOPS_MOST + BLOCKS_MOST - len(chosen)]
+
+
+def time_pieces(name, binary, command, chosen):
     with open(f"{FOLDER}/{name}.pieces", "w") as out:
         out.writelines(f"{p['start']:x} {p['n']}\n" for p in chosen)
-    words = shlex.split(command)
-    subprocess.run(["make", "-s", "BUILD=" + BUILD, "CS_DEPS_DONE=1", BUILD + "/bench/_cost_truth"], check=True, stdout=sys.stderr)
-    run = subprocess.run([BUILD + "/bench/_cost_truth", binary, f"{FOLDER}/{name}.pieces", str(LOOKS), *words], capture_output=True, text=True)
+    for p in chosen:
+        for key in ("text", "model", "experiment", "kept", "unable", "looks", "refused", "truth", "differ", "calc", "llvm-mca"):
+            p.pop(key, None)
+    run = subprocess.run([BUILD + "/bench/_cost_truth", binary, f"{FOLDER}/{name}.pieces", str(LOOKS), *shlex.split(command)],
+                         capture_output=True, text=True, stdin=subprocess.DEVNULL)
     cpu = "generic"
     for line in run.stdout.splitlines():
         what, *rest = line.split(" ", 2)
@@ -138,12 +156,15 @@ def measure(name):
             cpu = (re.search(r"-mcpu=(\S+)", line) or ["", cpu])[1]
             continue
         p, words = chosen[int(rest[0])], rest[1]
+        p["cpu"] = cpu
         if what == "text":
             p.setdefault("text", []).append(words)
         elif what == "model":
             p["model"] = float(words.split()[0])
         elif what == "experiment":
             p["experiment"] = float(words.split()[0])
+        elif what == "kept":
+            p["kept"] = float(words)
         elif what == "unable":
             p["unable"] = words
         elif what == "piece":
@@ -156,8 +177,25 @@ def measure(name):
             p["truth"] = statistics.median(looks)
             p["differ"] = 100 * (max(looks) - min(looks)) / p["truth"] if len(looks) > 1 else None
         p["calc"] = p.get("experiment") or p.get("model")
-        p["llvm-mca"] = mca(cpu, p["text"]) if "text" in p and shutil.which("llvm-mca") else None
-    return chosen
+
+
+def measure(name, kept):
+    """Does the steps that are asked for; returns the pieces, and keeps them."""
+    binary, command = command_of(name)
+    if "record" in ONLY and not ("--again" in sys.argv and os.path.exists(store_of(name))):
+        record(name, command)
+    own = json.load(open(kept)) if os.path.exists(kept) else []
+    if "choose" in ONLY:
+        own = choose(name, binary)
+    if "truth" in ONLY:
+        time_pieces(name, binary, command, own)
+    if "mca" in ONLY and shutil.which("llvm-mca"):
+        for p in own:
+            if "text" in p and "llvm-mca" not in p:
+                p["llvm-mca"] = mca(p["cpu"], p["text"])
+    with open(kept, "w") as out:
+        json.dump(own, out)
+    return own
 
 
 def figures(pieces):
@@ -168,7 +206,7 @@ def figures(pieces):
             errors["measured"].append((100 * (p["measured"] / p["truth"] - 1), p))
             if p["stall"] < 0.1 * p["measured"] and p["timed"] >= TIMED_LEAST:
                 errors["quiet"].append(errors["measured"][-1])
-        for k in ("calc", "experiment", "model", "llvm-mca"):
+        for k in ("calc", "experiment", "kept", "model", "llvm-mca"):
             if p.get(k):
                 errors[k].append((100 * (p[k] / p["truth"] - 1), p))
     return errors
@@ -182,18 +220,17 @@ def told(errors):
 
 
 os.makedirs(FOLDER, exist_ok=True)
+subprocess.run(["make", "-s", "BUILD=" + BUILD, "CS_DEPS_DONE=1", BUILD + "/bench/_cost_truth"], check=True, stdout=sys.stderr)
 wanted = os.environ["PROGRAMS"].split(",") if os.environ.get("PROGRAMS") else PROGRAMS[:3] if QUICK else PROGRAMS
 pieces = []
 for name in PROGRAMS:
     kept = f"{FOLDER}/{name}.json"
     if name in wanted:
         try:
-            own = measure(name)
+            own = measure(name, kept)
         except subprocess.CalledProcessError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue
-        with open(kept, "w") as out:
-            json.dump(own, out)
     elif not QUICK and os.path.exists(kept) and time.time() - os.path.getmtime(kept) < KEPT_SECONDS:
         own = json.load(open(kept))
     else:
@@ -209,7 +246,7 @@ for p in pieces:
         refused[p.get("refused", "not reached")] = refused.get(p.get("refused", "not reached"), 0) + 1
 if "-v" in sys.argv:
     for p in sorted(timed, key=lambda p: -abs((p.get("calc") or p["truth"]) / p["truth"] - 1)):
-        shown = [p["truth"], p["differ"], p.get("experiment") or 0, p.get("model") or 0, p["llvm-mca"] or 0, p["measured"] or 0, p["m"], p["looks"][0][3]]
+        shown = [p["truth"], p["differ"], p.get("experiment") or 0, p.get("model") or 0, p.get("llvm-mca") or 0, p["measured"] or 0, p["m"], p["looks"][0][3]]
         print(f"{p['program']:8} {p['function'][:22]:22} {p['start']:7x} {p['kind']:5} {p['n']:3} insns" +
               "".join(f"{x:9.2f}" for x in shown) + "  " + p.get("unable", ""), file=sys.stderr)
 
@@ -229,11 +266,11 @@ print(json.dumps({"name": "cost-truth", "value": told(errors["calc"]).get("mean"
                   "noise": mean([p["differ"] for p in judged]), "detail": {
                       "mean error": {k: told(v) for k, v in errors.items()},
                       "loops, blocks": {k: [told([e for e in errors[k] if e[1]["kind"] == kind]) for kind in ("loop", "block")]
-                                        for k in ("calc", "experiment", "model", "llvm-mca")},
+                                        for k in ("calc", "experiment", "kept", "model", "llvm-mca")},
                       "coverage, %": mean([100 * ("experiment" in p) for p in judged]),
                       "unable": {why: sum(p.get("unable") == why for p in judged) for why in {p["unable"] for p in judged if "unable" in p}},
                       "judged": len(judged), "loops": len(loops),
                       "chosen": len(pieces), "not timed": refused,
                       "looks differ, or many pages": len(timed) - len(judged),
                       "looks within 1 %, % of those timed": mean([100 * (p["differ"] <= 1) for p in timed]),
-                      "worst": {k: worst(k) for k in KINDS[:5]}}}))
+                      "worst": {k: worst(k) for k in KINDS[:6]}}}))

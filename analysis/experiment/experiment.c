@@ -48,7 +48,7 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
     CACHE_BYTES = 4 << 20,
-    VERSION = 5, /* of what is run and kept */
+    VERSION = 6, /* of what is run and kept */
     PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */
@@ -214,9 +214,10 @@ static void set_state(struct order *o, const struct piece *p)
     memcpy(o->state + HEADER, &present, 8);
 }
 
-enum { ATTEMPTS = 3 };
+enum { ATTEMPTS = 4 };
 
-/* The first takes what the code seems to expect; then memory holds addresses; then registers do, too. */
+/* The first takes what the code seems to expect; then memory holds addresses; then registers do, too. The last is for a
+ * division by half of an address, which is 0 where it is the upper one. */
 static void write_order(struct order *o, const struct piece *p, int attempt)
 {
     memset(o, 0, offsetof(struct order, state));
@@ -228,12 +229,14 @@ static void write_order(struct order *o, const struct piece *p, int attempt)
     o->parent = getpid();
     o->trouble = ORDER_UNKNOWN;
     o->grain = p->grain;
+    o->pool = attempt > 2 ? ORDER_POOL_HIGH_AT : ORDER_POOL_AT;
     o->fill = attempt > 0 || p->loaded_address ? ORDER_FILL_POINTERS
               : p->floats && p->grain >= 4     ? ORDER_FILL_FLOAT
               : p->branches                    ? ORDER_FILL_SAME
                                                : ORDER_FILL_SMALL;
     for (int reg = 0; reg < 16; reg++)
-        o->registers[reg] = piece_register(attempt > 1 ? &(const struct piece){.addresses = 0xffff} : p, reg);
+        o->registers[reg] =
+            piece_register(attempt == 2 ? &(const struct piece){.addresses = 0xffff} : p, reg);
     set_state(o, p);
     memcpy(o->code, p->code, sizeof o->code);
 }
@@ -242,16 +245,18 @@ enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p
                                  struct cs_experiment_result *out)
 {
     enum cs_experiment_why why = CS_EXPERIMENT_FAILED;
+    bool divides = false;
     if (e->left == 0 || !prepare(e))
         return CS_EXPERIMENT_OFF;
     e->left--;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < ATTEMPTS - !divides; attempt++) {
         pid_t pid;
         write_order(e->order, p, attempt);
         if (!start(e, &pid) || !wait_for(pid))
             return CS_EXPERIMENT_FAILED;
         const enum cs_experiment_why now = piece_judge(e->order, out);
         why = attempt == 0 || now == CS_EXPERIMENT_DONE ? now : why;
+        divides |= now == CS_EXPERIMENT_DIVISION;
         if (now != CS_EXPERIMENT_WILD && now != CS_EXPERIMENT_DIVISION && now != CS_EXPERIMENT_PAGES)
             break;
     }

@@ -72,7 +72,7 @@ static void fill_page(uint64_t page)
         draw ^= draw << 17;
         const uint64_t place = draw >> 40 & 7;
         word[i] = order->fill == ORDER_FILL_POINTERS
-                      ? ORDER_POOL_AT + (place & 3) * PAGE + 0x400 + place * 0x140
+                      ? order->pool + (place & 3) * PAGE + 0x400 + place * 0x140
                   : order->fill == ORDER_FILL_FLOAT ? UINT64_C(0x3ff000003ff00000)
                   : order->fill == ORDER_FILL_SAME  ? 7
                   : order->grain == 1               ? draw & UINT64_C(0x3f3f3f3f3f3f3f3f)

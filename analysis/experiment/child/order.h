@@ -30,6 +30,7 @@ enum order_trouble {
 #define ORDER_CODE_AT UINT64_C(0x600000000)
 #define ORDER_DATA_AT UINT64_C(0x10000000)
 #define ORDER_POOL_AT UINT64_C(0x20000000)
+#define ORDER_POOL_HIGH_AT UINT64_C(0x720000000) /* but for these: neither half of them is 0 */
 
 struct order {
     uint64_t first; /* address of code[0] */
@@ -37,6 +38,7 @@ struct order {
         exit_at; /* bytes of code; where a turn begins; where the address stands that it leaves to */
     int32_t counter, parent;
     uint32_t fill, grain, trouble;
+    uint64_t pool; /* where addresses in memory lead */
     uint64_t registers[16];
     struct bare_time time; /* the answer, with `trouble` */
     _Alignas(64) uint8_t state[BARE_STATE_BYTES];

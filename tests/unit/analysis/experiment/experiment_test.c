@@ -99,6 +99,19 @@ TEST(a_chase_through_memory_hits_the_first_level)
     assert_in_range(r.pages, 1, 12);
 }
 
+/* mov %esi, %eax; xor %edx, %edx; divl 0x3c(%rdi); mov 0x40(%rdi), %rax; mov (%rax,%rdx,8), %rax: a table of hashes, whose
+ * size is the upper half of what may be an address. */
+TEST(a_size_next_to_an_address_is_not_0)
+{
+    struct cs_experiment_result r;
+    assert_int_equal(ask(CODE(0x89, 0xf0, 0x31, 0xd2, 0xf7, 0x77, 0x3c, 0x48, 0x8b, 0x47, 0x40, 0x48, 0x8b,
+                              0x04, 0xd0, JNZ_TO(15)),
+                         &r),
+                     CS_EXPERIMENT_DONE);
+    assert_true(r.cycles > 2 &&
+                r.cycles < 40); /* a division by 32 bits, on all cores of the last ten years */
+}
+
 /* mov %rax, 0x100(%rdi); mov 0x100(%rsi), %rax: different registers are different places, so nothing waits. */
 TEST(addresses_of_two_registers_do_not_meet)
 {
@@ -269,6 +282,7 @@ int main(void)
         cmocka_unit_test(locks_and_divisions_cost_more_than_what_stands_in_their_place),
         cmocka_unit_test(two_chains_beside_each_other_take_as_long_as_one),
         cmocka_unit_test(a_chase_through_memory_hits_the_first_level),
+        cmocka_unit_test(a_size_next_to_an_address_is_not_0),
         cmocka_unit_test(addresses_of_two_registers_do_not_meet),
         cmocka_unit_test(what_is_not_calculation_is_never_run),
         cmocka_unit_test(a_system_call_ends_the_process),
