@@ -47,13 +47,15 @@ const char *const cs_experiment_why_names[CS_N_EXPERIMENT_WHY] = {
 
 enum {
     WAIT_MS = 300, /* a hundred times what one needs */
+    PROCESSES = 4, /* that run the same */
     CACHE_BYTES = 4 << 20,
-    VERSION = 6, /* of what is run and kept */
+    VERSION = 7, /* of what is run and kept */
     PASSES_S = 600,
 };
 #define CYCLES_MOST 20000.0 /* of a turn */
 #define CYCLES_LEAST 0.2
 #define SPREAD_MOST 3.0      /* % */
+#define AGREE 0.02           /* of cycles, in two processes */
 #define REFERENCE_MOST 115.0 /* cycles of a hundred: another thread takes a part of the core */
 
 struct cs_experiments {
@@ -241,6 +243,30 @@ static void write_order(struct order *o, const struct piece *p, int attempt)
     memcpy(o->code, p->code, sizeof o->code);
 }
 
+static enum cs_experiment_why run_once(struct cs_experiments *e, const struct piece *p, int attempt,
+                                       struct cs_experiment_result *out)
+{
+    pid_t pid;
+    write_order(e->order, p, attempt);
+    return start(e, &pid) && wait_for(pid) ? piece_judge(e->order, out) : CS_EXPERIMENT_FAILED;
+}
+
+/* What another thread on the core does to its caches makes one process in forty slower, in all its passes. So the
+ * least of two counts, and of a few where these differ. */
+static void run_again(struct cs_experiments *e, const struct piece *p, int attempt,
+                      struct cs_experiment_result *out)
+{
+    bool agree = false;
+    for (int k = 1; k < PROCESSES && !agree; k++) {
+        struct cs_experiment_result other;
+        if (run_once(e, p, attempt, &other))
+            continue;
+        agree = fabs(other.cycles / out->cycles - 1) < AGREE;
+        if (other.cycles < out->cycles)
+            *out = other;
+    }
+}
+
 enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p,
                                  struct cs_experiment_result *out)
 {
@@ -250,13 +276,13 @@ enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p
         return CS_EXPERIMENT_OFF;
     e->left--;
     for (int attempt = 0; attempt < ATTEMPTS - !divides; attempt++) {
-        pid_t pid;
-        write_order(e->order, p, attempt);
-        if (!start(e, &pid) || !wait_for(pid))
-            return CS_EXPERIMENT_FAILED;
-        const enum cs_experiment_why now = piece_judge(e->order, out);
+        const enum cs_experiment_why now = run_once(e, p, attempt, out);
         why = attempt == 0 || now == CS_EXPERIMENT_DONE ? now : why;
         divides |= now == CS_EXPERIMENT_DIVISION;
+        if (now == CS_EXPERIMENT_FAILED)
+            return now;
+        if (now == CS_EXPERIMENT_DONE)
+            run_again(e, p, attempt, out);
         if (now != CS_EXPERIMENT_WILD && now != CS_EXPERIMENT_DIVISION && now != CS_EXPERIMENT_PAGES)
             break;
     }

@@ -85,6 +85,20 @@ TEST(locks_and_divisions_cost_more_than_what_stands_in_their_place)
     assert_true(without.cycles < 0.8 * with.cycles);
 }
 
+/* Several processes run it, and it is one of those that may be made. */
+TEST(what_runs_in_several_processes_counts_once)
+{
+    struct cs_isa_op op;
+    struct cs_experiment_result r;
+    struct cs_experiments *e = cs_experiments_open(NULL, TRIES);
+    unsigned n = 0;
+    cs_isa_op_decode(CS_ISA_X86_64, CODE(IMUL_RAX), 0x1000, &op);
+    while (n <= TRIES && cs_experiments_run(e, &op, 1, &r) != CS_EXPERIMENT_OFF)
+        n++;
+    cs_experiments_close(e);
+    assert_int_equal(n, TRIES);
+}
+
 TEST(two_chains_beside_each_other_take_as_long_as_one)
 {
     takes(6, CODE(IMUL_RAX, 0x48, 0x0f, 0xaf, 0xdb, IMUL_RAX, 0x48, 0x0f, 0xaf, 0xdb, JNZ_TO(16)));
@@ -280,6 +294,7 @@ int main(void)
         cmocka_unit_test(seven_multiplications_in_a_chain_take_21_cycles),
         cmocka_unit_test(seven_multiplications_without_the_chain_of_turns_take_7_cycles),
         cmocka_unit_test(locks_and_divisions_cost_more_than_what_stands_in_their_place),
+        cmocka_unit_test(what_runs_in_several_processes_counts_once),
         cmocka_unit_test(two_chains_beside_each_other_take_as_long_as_one),
         cmocka_unit_test(a_chase_through_memory_hits_the_first_level),
         cmocka_unit_test(a_size_next_to_an_address_is_not_0),
