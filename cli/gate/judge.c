@@ -183,7 +183,10 @@ static void take_off_cpu(struct gate *gate, struct gate_check *c, const struct g
                          double whole_ns)
 {
     char change[32], range[2][32];
-    say_of_waits(gate, "time off the CPU per run, not recorded", whole_ns);
+    say_of_waits(gate,
+                 off->exact ? "time off the CPU per run, not recorded"
+                            : "elapsed time per run, not recorded, but for more CPU time",
+                 whole_ns);
     c->what = gate->of_waits;
     c->known = true;
     c->estimate = off->estimate;

@@ -36,6 +36,7 @@ bool gate_off_cpu(const struct gate_timed *t, double whole_ns, double least, str
     if (!run)
         return false;
     out->known = out->grew = true;
+    out->exact = exact;
     out->high = -INFINITY;
     for (size_t w = 0; out->known && w < (exact ? EXACT_WAYS : WAYS); w++) {
         struct gate_estimate e;
@@ -48,11 +49,12 @@ bool gate_off_cpu(const struct gate_timed *t, double whole_ns, double least, str
         out->known = gate_estimate(run, t->n, GATE_DIFFERENCE, 0, &e);
         out->grew &= out->known && e.in_turn && e.change > least && e.chance < GATE_OFF_CPU_CHANCE;
         out->high = fmax(out->high, e.high);
-        if (w && !(e.change < out->estimate.change))
-            continue;
-        out->estimate = e;
-        out->base_ns = whole_ns * gate_mean(run, t->n, 0);
-        out->head_ns = whole_ns * gate_mean(run, t->n, 1);
+        if (!w || e.change < out->estimate.change)
+            out->estimate = e;
+        if (w == (exact ? 0 : WAYS - 1)) {
+            out->base_ns = whole_ns * gate_mean(run, t->n, 0);
+            out->head_ns = whole_ns * gate_mean(run, t->n, 1);
+        }
     }
     out->grew &= out->known;
     free(run);

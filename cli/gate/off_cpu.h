@@ -20,8 +20,9 @@
 
 struct gate_off_cpu {
     bool known;
+    bool exact;                    /* a program with one thread */
     struct gate_estimate estimate; /* of the way with the least growth, as a share of a run */
-    double base_ns, head_ns;       /* off the CPU, by that way */
+    double base_ns, head_ns;       /* off the CPU; of several threads the elapsed time */
     double high;                   /* the largest upper end of all ways */
     bool grew;                     /* surely, and by more than is ignored */
 };
