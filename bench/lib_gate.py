@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Base and head of real programs, for gate-false, gate-time and gate-work: linked once more by bench/programs, with an object in front."""
-import json, math, os, shlex, shutil, statistics, subprocess, sys, tempfile, time
+import json, math, os, random, shlex, shutil, statistics, subprocess, sys, tempfile, time
 
 TOOL, BUILD = os.environ["CYCLESCOPE"], os.environ["BUILD"]
 PROGRAMS = os.environ.get("GATE_NAMES", "bzip2 lua5.4 mawk cmark jimtcl zstd duktape sqlite3").split()
@@ -211,9 +211,9 @@ def run_on(argv, cpus, elapsed=False):
     return end
 
 
-def measured(base, head, together, pairs, elapsed=False):
-    """How much more CPU time (or elapsed time) the head takes, in percent, and its standard error, by pairs of our own: at the same time on
-    one CPU, or one after the other on all."""
+def logs_of_pairs(base, head, together, pairs, elapsed=False):
+    """Logarithms of how much more CPU time (or elapsed time) the head takes, by pairs of our own: at the same time on one CPU, or one after
+    the other on all."""
     may, logs = sorted(os.sched_getaffinity(0)), []
     for i in range(pairs):
         cpus = {may[i // 2 % len(may)]} if together else set(may)
@@ -224,7 +224,20 @@ def measured(base, head, together, pairs, elapsed=False):
                 seconds = ends[side]()
                 ends[side] = lambda seconds=seconds: seconds
         logs.append(math.log(ends[1]() / ends[0]()))
-    return 100 * math.expm1(statistics.fmean(logs)), 100 * statistics.stdev(logs) / pairs ** 0.5
+    return logs
+
+
+def measured(*pair, **how):
+    """The mean of pairs, in percent, and its standard error."""
+    logs = logs_of_pairs(*pair, **how)
+    return 100 * math.expm1(statistics.fmean(logs)), 100 * statistics.stdev(logs) / len(logs) ** 0.5
+
+
+def median_measured(*pair, **how):
+    """Their median, and its standard error by bootstrap: threads that share a CPU for a while make a few runs much longer."""
+    logs, drawn = logs_of_pairs(*pair, **how), random.Random(1)
+    medians = [statistics.median(drawn.choices(logs, k=len(logs))) for _ in range(2000)]
+    return 100 * math.expm1(statistics.median(logs)), 100 * statistics.stdev(medians)
 
 
 def slower_pair(kind, name, place, percent, size="full", pairs=16):
@@ -271,7 +284,7 @@ def own_pair(name, place, percent, size="full", pairs=48):
         os.makedirs(f"{place}/{side}", exist_ok=True)
         subprocess.run(["gcc", "-O2", "-g", "-pthread", f"-DHEAD={i}", "-o", f"{place}/{side}/{name}", f"bench/plants/{name}.c"], check=True)
         argv.append([f"{place}/{side}/{name}"])
-    is_now, error = measured(*argv, False, pairs, OWN[name][1])
+    is_now, error = median_measured(*argv, False, pairs, OWN[name][1])
     print(f"{name}: {is_now:.2f} +- {error:.2f} % more", file=sys.stderr)
     return (*argv, round(is_now, 2), round(error, 2)) if 0.5 * percent < is_now < 2 * percent and error < 0.35 * percent else None
 
