@@ -343,7 +343,7 @@ static enum cs_experiment_why look(struct cs_experiments *e, const struct piece 
 enum cs_experiment_why cs_experiments_run(struct cs_experiments *e, const struct cs_isa_op *ops, size_t n,
                                           struct cs_experiment_result *result)
 {
-    static _Thread_local struct piece piece;
+    struct piece piece;
     *result = (struct cs_experiment_result){0};
     if (!e)
         return CS_EXPERIMENT_OFF;
@@ -355,8 +355,8 @@ enum cs_experiment_why cs_experiments_without(struct cs_experiments *e, enum cs_
                                               const struct cs_isa_op *ops, size_t n,
                                               struct cs_experiment_result *result)
 {
-    static _Thread_local struct piece whole;
-    static _Thread_local struct cs_isa_op out[PIECE_OPS_MAX];
+    struct piece whole;
+    struct cs_isa_op out[PIECE_OPS_MAX];
     bool there;
     *result = (struct cs_experiment_result){0};
     if (!e)

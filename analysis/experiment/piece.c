@@ -111,7 +111,7 @@ static size_t back_bytes(uint64_t at, uint64_t head)
 /* Whether all fits where it stands. */
 static bool fits(const struct layout *l, struct piece *p)
 {
-    static _Thread_local uint8_t taken[ORDER_CODE_BYTES];
+    uint8_t taken[ORDER_CODE_BYTES];
     uint64_t lowest = l->at[0];
     memset(taken, 0, sizeof taken);
     for (size_t i = 0; i <= l->n; i++)
@@ -210,7 +210,7 @@ uint64_t piece_register(const struct piece *p, int reg)
 enum cs_experiment_why piece_make(const struct cs_isa_op *ops, size_t n, struct piece *p)
 {
     static const int preferred[] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2, 1, 0, 4};
-    static _Thread_local struct cs_isa_op own[PIECE_OPS_MAX];
+    struct cs_isa_op own[PIECE_OPS_MAX];
     struct layout l = {.n = 0};
     uint64_t origin[16], used = 0;
     memset(p, 0, offsetof(struct piece, code));

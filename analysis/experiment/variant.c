@@ -128,8 +128,7 @@ static unsigned latency(const struct cs_isa_op *op)
 /* Registers of which a turn hands on to the next one what it made of them, through more than a cycle. */
 static uint64_t carried(const struct cs_isa_op *ops, size_t n)
 {
-    static _Thread_local int16_t since[REGISTERS + 1]
-                                      [REGISTERS + 1]; /* [r][s]: from r at the head to s now; -1: none */
+    int16_t since[REGISTERS + 1][REGISTERS + 1]; /* [r][s]: from r at the head to s now; -1: none */
     uint64_t found = 0;
     memset(since, -1, sizeof since);
     for (int r = 0; r <= REGISTERS; r++)
@@ -296,7 +295,7 @@ static size_t replace(enum cs_experiment_variant what, const struct cs_isa_op *o
 size_t variant_make(enum cs_experiment_variant what, const struct cs_isa_op *ops, size_t n,
                     const struct piece *piece, struct cs_isa_op *out, bool *there)
 {
-    static _Thread_local struct cs_isa_op turn[PIECE_OPS_MAX];
+    struct cs_isa_op turn[PIECE_OPS_MAX];
     const size_t first = piece_beginning(ops, n);
     size_t made = 0;
     assert(n && n <= PIECE_OPS_MAX);

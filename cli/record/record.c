@@ -45,8 +45,12 @@ struct recording {
     double began, seconds;       /* when it was let go; how long it took */
 };
 
+/* Samples of this thread are copied with all of its stack at first. So what is large and over before the recording keeps
+ * its frame to itself. */
+#define OWN_FRAME __attribute__((noinline))
+
 /* That a machine has no PMU is news once. A marker in the user's cache remembers; without one it is told each time. */
-static bool was_told(void)
+OWN_FRAME static bool was_told(void)
 {
     char folder[PATH_MAX], path[PATH_MAX + 32];
     if (cs_cache_folder(folder, sizeof folder) < 0)
@@ -74,7 +78,8 @@ static void placed(void *arg, const struct cs_sampler_placed *placed)
 }
 
 /* Read as the daemon's settings of the same names are. */
-static int parse_intervals(const struct parsed *args, struct cs_sampler_config *config, struct recording *r)
+OWN_FRAME static int parse_intervals(const struct parsed *args, struct cs_sampler_config *config,
+                                     struct recording *r)
 {
     static const char *const names[] = {"intervals", "intervals-size"};
     struct cs_daemon_settings settings;
@@ -133,7 +138,7 @@ static void parse_choices(const struct parsed *args, struct cs_sampler_config *c
 
 /* Caches, latencies and the core's clock, measured now or within the last hour: what the culprit analysis
  * needs to know of this machine. */
-static json_t *machine_meta(double *age_s)
+OWN_FRAME static json_t *machine_meta(double *age_s)
 {
     struct cs_machine machine;
     struct cs_error ignored = {0};

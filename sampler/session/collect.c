@@ -12,6 +12,26 @@
 #define PARTS_MAX 16                  /* of a row: whoever replaces code faster gets no better answer */
 #define LAST_TABLES_NS 10000000000ULL /* at most, for tables that are being made when a recording ends */
 
+/* The callers are large: the recorder's own stack is copied with its samples, and mostly this isn't called. */
+__attribute__((noinline)) static void hand_on(struct cs_sampler *s, const struct cs_driver_entry *entry,
+                                              const struct cs_maps_location *found)
+{
+    struct cs_sampler_frame callers[CS_CHAIN_FRAMES];
+    struct cs_sampler_placed placed = {.image = &found->image->image,
+                                       .offset = found->offset,
+                                       .samples = entry->count,
+                                       .event = entry->event,
+                                       .pid = (pid_t)entry->pid,
+                                       .from_ns = entry->from_ns,
+                                       .to_ns = entry->to_ns,
+                                       .label = cs_maps_label(s->places.maps, found->label),
+                                       .callers = callers};
+    if (s->config.placed_callers && entry->chain && s->contexts)
+        placed.n_callers =
+            cs_session_contexts_callers(s->contexts, &s->places, entry, callers, CS_CHAIN_FRAMES);
+    s->config.placed(s->config.arg, &placed);
+}
+
 static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *entry)
 {
     struct cs_maps_location found;
@@ -33,22 +53,8 @@ static void place_labelled(struct cs_sampler *s, const struct cs_driver_entry *e
         found.label = cs_maps_thread_label(s->places.maps, (pid_t)entry->tid, entry->from_ns);
     if (s->attributes)
         found.label = entry->label;
-    if (s->config.placed) {
-        struct cs_sampler_frame callers[CS_CHAIN_FRAMES];
-        struct cs_sampler_placed placed = {.image = &found.image->image,
-                                           .offset = found.offset,
-                                           .samples = entry->count,
-                                           .event = entry->event,
-                                           .pid = (pid_t)entry->pid,
-                                           .from_ns = entry->from_ns,
-                                           .to_ns = entry->to_ns,
-                                           .label = cs_maps_label(s->places.maps, found.label),
-                                           .callers = callers};
-        if (s->config.placed_callers && entry->chain && s->contexts)
-            placed.n_callers =
-                cs_session_contexts_callers(s->contexts, &s->places, entry, callers, CS_CHAIN_FRAMES);
-        s->config.placed(s->config.arg, &placed);
-    }
+    if (s->config.placed)
+        hand_on(s, entry, &found);
     if (cs_session_profiles_add(s->profiles, found.image, entry->event, found.label, found.offset,
                                 entry->count) < 0)
         s->accounts.dropped += entry->count;
