@@ -27,6 +27,7 @@ static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
 #define N_CHEAP (sizeof cheap / sizeof cheap[0])
 #define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
 #define MACHINE_ALIKE 0.01
+#define OTHER_LEAST 0.25  /* of the growth: what functions with other instructions must have grown by */
 #define WAITS_OF_PACE 0.1 /* of the pace's growth: waits that grew by less have little to do with it */
 #define LAYOUT_MAX 0.15   /* a larger change is a loss, whatever placed code and data */
 
@@ -330,10 +331,13 @@ static void tell_layout(struct gate *gate, const struct gate_counted *counted)
         return;
     /* A few instructions that changed may take all the time: then their function is among those that grew. By less than a hash of
      * addresses makes, the code has to be another one, too: gate_settle_layout(). */
+    double other = 0; /* percent of the base's run */
     for (size_t i = 0; i < gate->n_guilty; i++)
         if (gate_counted_differs(counted, &gate->guilty[i]) &&
             !gate_counted_hardly_differs(counted, &gate->guilty[i]))
-            return;
+            other += gate->guilty[i].share;
+    if (other > 0 && other >= 100 * OTHER_LEAST * pace->estimate.change)
+        return;
     gate->hashed = !counted->same_work;
     for (size_t i = 0; i < gate->n_guilty; i++)
         gate->hashed |= gate_counted_differs(counted, &gate->guilty[i]);

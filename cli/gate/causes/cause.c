@@ -195,8 +195,10 @@ static size_t add_recordings(const struct gate *gate, const struct gate_guilty *
             ask(gate, g->function, path, epoch[i].name, build, side->counted ? side->counted_once : NULL);
         if (!answer)
             continue;
-        run[kept++] = (struct gate_run){
-            .side = of, .began_ms = epoch[i].times.from_ms, .value = gate_cause_seconds(answer, g->cause)};
+        run[kept++] = (struct gate_run){.side = of,
+                                        .began_ms = epoch[i].times.from_ms,
+                                        .value = gate_cause_seconds(answer, g->cause),
+                                        .machine = (double)NAN};
         json_decref(answer);
     }
     cs_store_close(store);

@@ -115,14 +115,28 @@ size_t gate_causes_recorded(const json_t *answer)
     return n;
 }
 
-/* Equal but for numbers: where code and data lie, and constants. */
-static bool same_words(const char *a, const char *b)
+static const char figures[] = "0123456789abcdefx";
+
+/* A number that doesn't say where code or data lie: an immediate, or a distance from a register. */
+static bool is_constant(const char *text, size_t at)
 {
-    static const char figures[] = "0123456789abcdefx";
+    const char *behind = text + at + strspn(text + at, figures);
+    return (at && (text[at - 1] == '$' || (at > 1 && text[at - 1] == '-' && text[at - 2] == '$'))) ||
+           (strncmp(behind, "(%", 2) == 0 && strncmp(behind, "(%rip", 5) != 0);
+}
+
+/* Equal but for numbers: where code and data lie and, unless `constants_too`, constants. */
+static bool same_words(const char *a, const char *b, bool constants_too)
+{
+    const char *const whole = a;
     while (*a || *b) {
         if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            a += strspn(a, figures);
-            b += strspn(b, figures);
+            const size_t n[2] = {strspn(a, figures), strspn(b, figures)};
+            if (constants_too && is_constant(whole, (size_t)(a - whole)) &&
+                (n[0] != n[1] || memcmp(a, b, n[0]) != 0))
+                return false;
+            a += n[0];
+            b += n[1];
         } else if (*a++ != *b++) {
             return false;
         }
@@ -146,8 +160,8 @@ static const char *chain_of(const json_t *instruction)
     return "";
 }
 
-/* The same instructions, but for numbers in them. */
-static bool has_same_text(const struct gate_cause_side side[2])
+/* The same instructions, but for addresses in them. */
+static bool has_same_text(const struct gate_cause_side side[2], bool constants_too)
 {
     const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
                                                                                     side[1].answer,
@@ -155,7 +169,7 @@ static bool has_same_text(const struct gate_cause_side side[2])
     bool same = json_array_size(base) == json_array_size(head);
     for (size_t i = 0; same && i < json_array_size(base); i++)
         same = same_words(text_of(json_array_get(base, i), "instruction"),
-                          text_of(json_array_get(head, i), "instruction"));
+                          text_of(json_array_get(head, i), "instruction"), constants_too);
     return same;
 }
 
@@ -163,7 +177,7 @@ static bool has_same_text(const struct gate_cause_side side[2])
 static bool is_same_code(const struct gate_cause_side side[2])
 {
     const double ratio = side[1].executions / side[0].executions;
-    if (!(fabs(ratio - 1) < AS_OFTEN) || !has_same_text(side))
+    if (!(fabs(ratio - 1) < AS_OFTEN) || !has_same_text(side, false))
         return false;
     const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
                                                                                     side[1].answer,
@@ -274,7 +288,7 @@ void gate_cause_compare(struct gate_guilty *g, const struct gate_cause_side side
                                                              1 / fmax(samples(side[1].answer), 1))
                                          : 0;
     const bool same_code = is_same_code(side);
-    g->other_code = side[0].answer && !has_same_text(side);
+    g->other_code = side[0].answer && !has_same_text(side, true);
     const int least = side[1].strict ? BURSTS_STRICT : BURSTS_MIN;
     if (!(n >= least)) {
         no_cause(g, "no cause: %.0f bursts of the head met it, %d are needed", n, least);

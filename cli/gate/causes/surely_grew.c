@@ -27,16 +27,11 @@ bool gate_cause_is_recorded(const char *cause)
 double gate_cause_chance(const struct gate_run *run, size_t n, double least, bool hashed)
 {
     const unsigned needed = hashed ? GATE_RECORDINGS_MIN_HASHED : GATE_RECORDINGS_MIN;
-    struct gate_run *beyond = calloc(n + 1, sizeof *beyond);
     struct gate_estimate e;
-    for (size_t i = 0; beyond && i < n; i++) {
-        beyond[i] = run[i];
-        beyond[i].value -= run[i].side ? least : 0;
-        beyond[i].machine = (double)NAN;
-    }
-    const bool known = beyond && gate_estimate(beyond, n, GATE_DIFFERENCE, RANGE_MIN * fabs(least), &e);
-    free(beyond);
-    return known && e.runs[0] >= needed && e.runs[1] >= needed && e.change > 0 ? fmax(e.chance, DBL_MIN) : 1;
+    const bool known = gate_estimate(run, n, GATE_DIFFERENCE, RANGE_MIN * fabs(least), &e);
+    return known && e.runs[0] >= needed && e.runs[1] >= needed && e.change > 0 && e.change >= least
+               ? fmax(e.chance / 2, DBL_MIN) /* one-sided */
+               : 1;
 }
 
 void gate_cause_settle(struct gate *gate, size_t looked_at)

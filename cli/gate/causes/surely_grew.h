@@ -11,8 +11,8 @@
 /* Do recordings see it, whatever the layout: at which addresses data lie to each other, and how branches went? Not what the
  * core makes of code: ports, chains, what is fetched. */
 bool gate_cause_is_recorded(const char *cause);
-/* Of `n` recordings of both sides, the seconds that the cause likely took in each: the chance that its mean growth is that far above
- * `least` as recordings vary. 1: it isn't above, or there are too few recordings. */
+/* Of `n` recordings of both sides, the seconds that the cause likely took in each: the chance of such a mean growth as recordings
+ * vary. 1: it is below `least`, or there are too few recordings. */
 double gate_cause_chance(const struct gate_run *run, size_t n, double least, bool hashed);
 /* Fills sure_cause of the rows that have a cause_chance, where the rate of false discoveries is below GATE_CHANCE. `looked_at`: so many
  * causes of functions could have been named. */

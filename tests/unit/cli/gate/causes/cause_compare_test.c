@@ -106,14 +106,24 @@ static void misses_of_cache_or_tlb_are_named_as_one(void **state)
 static void other_instructions_are_other_code(void **state)
 {
     (void)state;
-    const char *const text[] = {"mov 0x22c3a0, %rax", "mov 0x11b1f0, %rbx"};
-    for (unsigned k = 0; k < 2; k++) {
+    static const struct {
+        const char *base, *head;
+        bool other;
+    } text[] = {{"mov 0x11b1f0, %rax", "mov 0x22c3a0, %rax", false},
+                {"mov 0x11b1f0, %rax", "mov 0x22c3a0, %rbx", true},
+                {"mov 0x11b1f0(%rip), %rax", "mov 0x22c3a0(%rip), %rax", false},
+                {"jne 0x11b1f0", "jne 0x22c3a0", false},
+                {"mov $0x1, %esi", "mov $0x40003, %esi", true},
+                {"mov 0x18(%rdi), %rax", "mov 0x1018(%rdi), %rax", true},
+                {"mov 0x18(%rdi), %rax", "mov 0x18(%rdi), %rax", false}};
+    for (unsigned k = 0; k < sizeof text / sizeof text[0]; k++) {
         struct gate_guilty g = {.base = 0.010, .head = 0.020};
-        struct written head = usual;
-        head.offset = text[k];
-        struct gate_cause_side side[2] = {side_of(&usual), side_of(&head)};
+        struct written base = usual, head = usual;
+        base.offset = text[k].base;
+        head.offset = text[k].head;
+        struct gate_cause_side side[2] = {side_of(&base), side_of(&head)};
         gate_cause_compare(&g, side);
-        assert_int_equal(g.other_code, k);
+        assert_int_equal(g.other_code, text[k].other);
         json_decref(side[0].answer);
         json_decref(side[1].answer);
     }
