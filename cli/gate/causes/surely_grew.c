@@ -12,8 +12,7 @@
 
 #define RANGE_MIN 0.05 /* one standard error, as a share of what is asked for: equal values are no proof */
 
-static const char *const recorded[] = {"d-cache",      "dtlb",          GATE_MEMORY,   "mispredict",
-                                       "return-stack", "false-sharing", "true-sharing"};
+static const char *const recorded[] = {"d-cache", "dtlb", GATE_MEMORY, "false-sharing", "true-sharing"};
 #define N_RECORDED (sizeof recorded / sizeof recorded[0])
 
 bool gate_cause_is_recorded(const char *cause)

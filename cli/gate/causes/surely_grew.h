@@ -8,8 +8,8 @@
 /* ... where functions that hash addresses make runs differ: data lie elsewhere in each run then */
 #define GATE_RECORDINGS_MIN_HASHED 8
 
-/* Do recordings see it, whatever the layout: at which addresses data lie to each other, and how branches went? Not what the
- * core makes of code: ports, chains, what is fetched. */
+/* Is it of the addresses of data, which recordings have whatever the layout? Not what the core makes of code: ports, chains, what is
+ * fetched. Nor mispredictions: outcomes are recorded, but what a core forgets of them depends on where branches lie. */
 bool gate_cause_is_recorded(const char *cause);
 /* Of `n` recordings of both sides, the seconds that the cause likely took in each: the chance of such a mean growth as recordings
  * vary. 1: it is below `least`, or there are too few recordings. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pace grew, and the same instructions ran as often. Either code and data lie elsewhere (layout), or data are used in another way:
- * their order, or a constant that sets a distance. Bursts have the addresses and the branches of both sides, so a cause of these tells
+ * their order, or a constant that sets a distance. Bursts have the addresses of both sides, so a cause of these tells
  * if it surely grew: surely_grew.h. Other causes don't: front-end and split accesses are of places. Layout changes at which ports and in
  * which chains the same instructions wait. A function that hashes addresses has other addresses wherever code lies. So
  * what grew in it is no evidence.

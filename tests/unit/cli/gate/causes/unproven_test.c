@@ -58,7 +58,7 @@ TEST(a_cause_that_grew_is_no_layout)
 {
     assert_settled(2.8, "d-cache", false, GATE_SLOWER, 1);
     assert_settled(2.8, GATE_MEMORY, true, GATE_SLOWER, 1);
-    assert_settled(2.8, "mispredict", true, GATE_SLOWER, 1);
+    assert_settled(2.8, "dtlb", true, GATE_SLOWER, 1);
 }
 
 TEST(a_cause_of_places_is_layout)
@@ -82,7 +82,7 @@ TEST(what_layout_or_chance_may_have_made_is_no_evidence)
 /* Its counts differ by a few: it hashes addresses, or it is other code. */
 TEST(a_function_that_hashes_addresses_is_no_evidence)
 {
-    struct gate_guilty row = function_of(2.8, "mispredict", false);
+    struct gate_guilty row = function_of(2.8, "dtlb", false);
     row.sure_cause = row.differs = true;
     assert_int_equal(settled(row), GATE_CANT_TELL);
     row = function_of(2.8, "", false);
