@@ -16,7 +16,8 @@
  *   piece       instructions as a loop that can run by itself: pure
  *   variant     the same loop without its locks, divisions, chains, or forwarded loads: pure
  *
- * A few ms each, the first time. Several threads may ask; who opened it closes it after them. */
+ * A few ms each, the first time: the least of two processes counts, and of four where two differ. Several threads may ask;
+ * who opened it closes it after them. */
 #pragma once
 
 #include "image/isa/semantics.h"
