@@ -78,13 +78,32 @@ uint64_t cs_wait_for_cpu_ns(const struct cs_wait_groups *w, bool *own)
     return total ? total : all;
 }
 
+/* Most of this row had no end, and meanwhile the program ran for over a tenth of it: a spare thread. A program that hangs doesn't. */
+static bool is_spare(const struct cs_wait_groups *w, const struct cs_wait_group *g)
+{
+    return g->facts.no_end_ns > g->ns / 2 && w->on_ns > g->longest_ns / 10;
+}
+
+/* The longest that may be idle and isn't a spare thread's, and the ns of all such. */
+static const struct cs_wait_group *either_first(const struct cs_wait_groups *w, uint64_t *ns)
+{
+    const struct cs_wait_group *first = NULL;
+    *ns = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].reading == CS_WAIT_IS_EITHER && !is_spare(w, &w->at[i])) {
+            first = first ? first : &w->at[i];
+            *ns += w->at[i].ns;
+        }
+    return first;
+}
+
 /* Of waits for a CPU that others had: what the program itself waited for comes first, if there is anything. */
 static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
                                              const struct cs_wait_group *first)
 {
     bool own;
-    uint64_t waited = 0;
-    const struct cs_wait_group *most = NULL, *either = NULL;
+    uint64_t waited = 0, either_ns;
+    const struct cs_wait_group *most = NULL, *either = either_first(w, &either_ns);
     (void)cs_wait_for_cpu_ns(w, &own);
     if (own)
         return first;
@@ -92,31 +111,25 @@ static const struct cs_wait_group *own_first(const struct cs_wait_groups *w,
         if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_for_cpu(&w->at[i]) && !is_join(&w->at[i])) {
             waited += w->at[i].ns;
             most = most ? most : &w->at[i];
-        } else if (w->at[i].reading == CS_WAIT_IS_EITHER) {
-            either = either ? either : &w->at[i];
         }
-    if (either && waited < w->either_ns / 100)
-        return waited + w->either_ns > w->on_ns ? either : NULL;
+    if (either && waited < either_ns / 100)
+        return waited + either_ns > w->on_ns ? either : NULL;
     return waited > w->on_ns ? most : NULL;
 }
 
 /* By their length. */
 static const struct cs_wait_group *longest_first(const struct cs_wait_groups *w)
 {
-    const struct cs_wait_group *first = NULL;
-    uint64_t waited = 0;
-    for (size_t i = 0; i < w->n; i++) {
-        first = first || is_join(&w->at[i]) ? first : &w->at[i];
-        waited += w->at[i].reading == CS_WAIT_IS_WAIT && !is_join(&w->at[i]) ? w->at[i].ns : 0;
-    }
-    for (size_t i = 0; waited < w->either_ns / 100 && i < w->n; i++) /* a few ms for a CPU tell nothing */
-        if (w->at[i].reading == CS_WAIT_IS_EITHER) {
-            first = &w->at[i];
-            break;
+    uint64_t waited = 0, either_ns;
+    const struct cs_wait_group *first = NULL, *either = either_first(w, &either_ns);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i].reading == CS_WAIT_IS_WAIT && !is_join(&w->at[i])) {
+            first = first ? first : &w->at[i];
+            waited += w->at[i].ns;
         }
-    if (!first || first->reading == CS_WAIT_IS_IDLE || (!waited && !w->either_ns))
-        return NULL;
-    return waited + w->either_ns > w->on_ns ? first : NULL;
+    if (either && waited < either_ns / 100) /* a few ms for a CPU tell nothing */
+        first = either;
+    return waited + either_ns > w->on_ns ? first : NULL;
 }
 
 const struct cs_wait_group *cs_wait_first(const struct cs_wait_groups *w)

@@ -58,6 +58,20 @@ TEST(beside_a_busy_machine_what_may_be_idle_is_named_if_there_is_nothing_else)
     assert_null(cs_wait_first(&w));
 }
 
+TEST(a_spare_thread_of_a_program_that_works_is_not_named)
+{
+    struct cs_wait_group groups[] = {waited("run-queue", "serve", SECOND, 80000, 0),
+                                     waited("condition", "spare", 24 * SECOND, 3, 1)};
+    struct cs_wait_groups w = {
+        .at = groups, .n = 2, .all_ns = 40 * SECOND, .on_ns = 5 * SECOND, .either_ns = 24 * SECOND};
+    groups[1].reading = CS_WAIT_IS_EITHER;
+    assert_ptr_equal(cs_wait_first(&w), &groups[1]); /* somebody ended it */
+    groups[1].facts.no_end_ns = groups[1].ns;
+    assert_null(cs_wait_first(&w));
+    w.on_ns = SECOND / 2; /* it may hang */
+    assert_ptr_equal(cs_wait_first(&w), &groups[1]);
+}
+
 TEST(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own)
 {
     struct cs_wait_group groups[] = {waited("join", "main", 8 * SECOND, 2, 0),
@@ -93,6 +107,7 @@ int main(void)
         cmocka_unit_test(waits_for_a_cpu_that_others_had_come_after_the_programs_own),
         cmocka_unit_test(a_program_that_only_waited_for_a_busy_machine_has_no_wait_to_mend),
         cmocka_unit_test(beside_a_busy_machine_what_may_be_idle_is_named_if_there_is_nothing_else),
+        cmocka_unit_test(a_spare_thread_of_a_program_that_works_is_not_named),
         cmocka_unit_test(a_join_is_no_wait_to_mend_because_the_joined_thread_has_rows_of_its_own),
         cmocka_unit_test(very_many_short_waits_are_named_with_their_number_and_rate),
     };
