@@ -40,15 +40,19 @@ static void add_evidence(struct explanation *e, const struct called *c, const st
     if (in_faults > 0)
         add_share(e, "of it in page faults", NULL, in_faults, c->total);
     if (caller != UINT32_MAX) {
-        snprintf(text, sizeof text, "%.200s:%u (%.120s)", cs_base_name(c->lines[caller].file),
-                 c->lines[caller].line, c->lines[caller].function);
+        const struct called_line *from = &c->lines[caller];
+        if (from->line)
+            snprintf(text, sizeof text, "%.200s:%u (%.120s)", cs_base_name(from->file), from->line,
+                     from->function);
+        else
+            snprintf(text, sizeof text, "%.120s", from->function);
         add_share(e, "called from", text, samples, c->total);
     }
     for (size_t i = 0; i < n && i < ROWS_MAX; i++) {
         const struct called_line *at = &c->lines[sums[i].first->line];
         if (sums[i].samples < EVIDENCE_FROM * c->total)
             break;
-        if (at->begins)
+        if (at->begins || !at->line) /* no line to name */
             snprintf(text, sizeof text, "%.120s in %.120s", called_name(c, sums[i].first), at->function);
         else
             snprintf(text, sizeof text, "%.120s at %.200s:%u", called_name(c, sums[i].first),
