@@ -31,6 +31,7 @@ sampler.cflags += -DCS_BURST_RUNNER='"$(BURST_RUNNER)"'
 # stands for.
 burst_objects = $(patsubst %,$(BUILD)/sampler/burst/%.o,$(1))
 $(LIB): $(call burst_objects,holder/exec_again holder/rights runner/thread)
+$(BUILD)/tests/unit/sampler/burst/holder/burst_displaced_thread_test: $(call burst_objects,holder/displaced_thread)
 $(BUILD)/tests/unit/sampler/burst/holder/burst_keep_cpu_awake_test: $(call burst_objects,holder/keep_cpu_awake)
 $(BUILD)/tests/unit/sampler/burst/replayer/trace/burst_match_registers_test: $(call burst_objects,replayer/trace/match_registers replayer/translator/blocks)
 $(BUILD)/tests/unit/sampler/burst/holder/burst_kept_pages_test: $(call burst_objects,holder/kept_pages holder/poll_words runner/present_pages)

@@ -18,6 +18,7 @@
  * thread only, and would end calls of others. A thread that has children is left alone (alarm.h). */
 #include "sampler/burst/holder/stop_thread.h"
 #include "sampler/burst/holder/alarm.h"
+#include "sampler/burst/holder/displaced_thread.h"
 #include "sampler/burst/holder/exec_again.h"
 #include "sampler/burst/holder/keep_cpu_awake.h"
 #include "sampler/burst/holder/kept_pages.h"
@@ -232,7 +233,7 @@ static int look_for_signal(uint32_t tid)
 }
 
 /* Waits for the alarm's stop; forwards whatever else happens to the thread. */
-static void wait_and_burst(void)
+static void wait_and_burst(bool awake)
 {
     uint32_t tid = shared->command.tid;
     int looks = 0;
@@ -241,8 +242,8 @@ static void wait_and_burst(void)
         int status;
         long got = 0;
         /* Awake, while the stop is near: to wake up from sleep takes 0.1 ms, which the thread would be stopped
-         * longer. But not on its own CPU. */
-        while (got == 0 && clock_ns() < near && idle_keeper_elsewhere())
+         * longer. But not on its own CPU, nor on that of its program's other thread. */
+        while (awake && got == 0 && clock_ns() < near && idle_keeper_elsewhere())
             got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE | WNOHANG, NULL);
         if (got == 0) /* of any: exec changes a thread's number to its process's */
             got = SYS(__NR_wait4, -1, &status, ANY_OF_MINE, NULL);
@@ -309,7 +310,7 @@ static void leave(enum cs_burst_skip why, long error)
     if (exec_is_seen && exec_may_be_under_way(tid)) {
         leaving = 1;
         SYS(__NR_ptrace, INTERRUPT, tid, 0, 0);
-        wait_and_burst();
+        wait_and_burst(true);
     }
     skip(why, error);
 }
@@ -320,6 +321,7 @@ static void stop_and_follow(void)
     replayer_beside_us();
     if (command->timed_instructions)
         watch_open(command->tid);
+    bool displaced = thread_is_displaced(command->tid);
     replayer_real_time(true);
     long seized = SYS(__NR_ptrace, SEIZE, command->tid, 0, OPTIONS);
     if (seized == -EPERM)
@@ -334,7 +336,7 @@ static void stop_and_follow(void)
     if (event < 0)
         return leave(event == -ESRCH ? CS_BURST_SKIP_GONE : CS_BURST_SKIP_NO_EVENT, event);
     stopper_event = event;
-    wait_and_burst();
+    wait_and_burst(!displaced);
 }
 
 /* A thread that we gave up is let go by our end, and a signal that comes before that ends a call of its own: so nothing is between,

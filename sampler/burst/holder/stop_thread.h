@@ -13,6 +13,7 @@
  *   read_regions       reads the target's memory map
  *   replayer_process   starts the replayer and takes turns with it
  *   kept_pages         copies of the pages that the replayer wants
+ *   displaced_thread   threads of the program that our CPU is taken from
  *   keep_cpu_awake     keeps the CPU of the stopped thread out of idle
  *   verify             compares a trace with single-stepping
  *   alarm              goes off while a thread runs its own code
