@@ -46,6 +46,8 @@ def judge(first, result):
         return "wrong" if share > MIXED else "right"
     if first == ["-"]:
         return "right" if summary["unexplained"] > share else "wrong"
+    if not kernel["first"] and result["worst"]["cause"] != named: # what the sentence says is what people read
+        return "wrong"
     return "wrong" if named not in first else "weak" if share < WEAK else "right"
 
 

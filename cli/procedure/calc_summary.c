@@ -284,10 +284,11 @@ struct worst_cause worst_cause(const struct cs_cycle_account *a)
     for (size_t i = 0; i < n; i++)
         if (causes[i].share > best.share)
             best = causes[i];
-    /* A cause that is spread over many places outweighs the worst single place of another. */
+    /* The verdict is by cause. So the largest one is named, even if another one's worst place has more. */
     double share;
     enum cs_culprit_cause first = first_cause(&a->summary, &share);
-    if (first < CS_N_CAUSES && (share > 2 * best.share || best.share < CS_MODEL_VERDICT_LEAST)) {
+    const bool other = best.cause < CS_N_CAUSES && best.cause != first;
+    if (first < CS_N_CAUSES && (other || share > 2 * best.share || best.share < CS_MODEL_VERDICT_LEAST)) {
         const struct worst_cause *heaviest = NULL;
         for (size_t i = 0; i < n; i++)
             if (causes[i].cause == first && (!heaviest || causes[i].share > heaviest->share))
@@ -310,8 +311,7 @@ static const char *const sentences[CS_N_CAUSES + 1] = {
     [CS_CAUSE_ICACHE] = "is stalled on instruction fetch after %s:",
     [CS_CAUSE_ITLB] = "is stalled on translation of code addresses after %s:",
     [CS_CAUSE_MISPREDICT] = "is lost to mispredictions of the branch at %s:",
-    [CS_CAUSE_RETURN] =
-        "is lost to returns of deep recursion beyond the processor's return stack, mostly at %s:",
+    [CS_CAUSE_RETURN] = "is lost to returns of deep recursion beyond the processor's return stack, at %s:",
     [CS_CAUSE_STORE_BUFFER] = "is stalled on a full store buffer, which the store at %s fills:",
     [CS_CAUSE_FORWARD] = "is stalled on failed store forwarding at the load at %s:",
     [CS_CAUSE_ALIAS] = "is stalled on false address conflicts (4K aliasing) at %s:",
