@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 static int gate[2]; /* a byte ends the thread's sleep */
-static volatile int spins, over;
-static volatile uint32_t number;
+static _Atomic int spins, over;
+static _Atomic uint32_t number;
 
 static void *spin_then_sleep(void *nothing)
 {
