@@ -61,7 +61,7 @@ void summary_compare(struct output *out, const struct cs_cycle_account_summary *
 double summary_cpi(const struct cs_cycle_account_summary *summary, double *best);
 json_t *summary_json(const struct cs_cycle_account_summary *summary);
 
-/* The instruction and the cause that cost most. */
+/* The cause that costs most in the procedure, and its worst place. Unexplained: the place alone. */
 struct worst_cause {
     enum cs_culprit_cause cause;   /* CS_N_CAUSES = unexplained */
     uint64_t stalled, responsible; /* offsets */
