@@ -22,7 +22,7 @@ struct gate_waits_grown {
     const struct gate_wait_kind *kind; /* that grew; NULL: unknown */
     double ns;                         /* all waits, a run */
 };
-/* Where waits are slower and no place alone is, the place of most of that growth is named: of that kind's where it is known. If they
+/* Where waits are slower and no place alone is, the place of most of that growth is named: of that kind's where `kind` says which. If they
  * are by their elapsed time only, the runs must agree on that place. */
 int gate_guilty_waits(struct gate *gate, const struct gate_evidence *evidence,
                       const struct gate_waits_grown *grown, double *net, struct cs_error *err);

@@ -160,12 +160,15 @@ static const char *chain_of(const json_t *instruction)
     return "";
 }
 
+static const json_t *instructions_of(const struct gate_cause_side *side)
+{
+    return json_object_get(side->answer, "instructions");
+}
+
 /* The same instructions, but for addresses in them. */
 static bool has_same_text(const struct gate_cause_side side[2], bool constants_too)
 {
-    const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
-                                                                                    side[1].answer,
-                                                                                    "instructions");
+    const json_t *const base = instructions_of(&side[0]), *const head = instructions_of(&side[1]);
     bool same = json_array_size(base) == json_array_size(head);
     for (size_t i = 0; same && i < json_array_size(base); i++)
         same = same_words(text_of(json_array_get(base, i), "instruction"),
@@ -179,9 +182,7 @@ static bool is_same_code(const struct gate_cause_side side[2])
     const double ratio = side[1].executions / side[0].executions;
     if (!(fabs(ratio - 1) < AS_OFTEN) || !has_same_text(side, false))
         return false;
-    const json_t *const base = json_object_get(side[0].answer, "instructions"), *const head = json_object_get(
-                                                                                    side[1].answer,
-                                                                                    "instructions");
+    const json_t *const base = instructions_of(&side[0]), *const head = instructions_of(&side[1]);
     for (size_t i = 0; i < json_array_size(base); i++)
         if (strcmp(chain_of(json_array_get(base, i)), chain_of(json_array_get(head, i))) != 0)
             return false;
