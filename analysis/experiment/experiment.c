@@ -267,6 +267,12 @@ static void run_again(struct cs_experiments *e, const struct piece *p, int attem
     }
 }
 
+/* What a busy machine did to it. It is kept for a while only: so long reports of one recording agree. */
+static bool passes(uint32_t why)
+{
+    return why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED;
+}
+
 enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p,
                                  struct cs_experiment_result *out)
 {
@@ -277,7 +283,7 @@ enum cs_experiment_why piece_run(struct cs_experiments *e, const struct piece *p
     e->left--;
     for (int attempt = 0; attempt < ATTEMPTS - !divides; attempt++) {
         const enum cs_experiment_why now = run_once(e, p, attempt, out);
-        why = attempt == 0 || now == CS_EXPERIMENT_DONE ? now : why;
+        why = attempt == 0 || now == CS_EXPERIMENT_DONE || passes(now) ? now : why;
         divides |= now == CS_EXPERIMENT_DIVISION;
         if (now == CS_EXPERIMENT_FAILED)
             return now;
@@ -294,12 +300,6 @@ struct kept {
     uint32_t pages, why;
     int64_t at; /* s, of the wall clock */
 };
-
-/* What a busy machine did to it is kept for a while only: so long reports of one recording agree. */
-static bool passes(uint32_t why)
-{
-    return why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED;
-}
 
 static bool recall(const struct cs_experiments *e, const char *key, struct kept *kept)
 {

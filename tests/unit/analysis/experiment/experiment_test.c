@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code that runs in the process of experiments: its figure where the processor's is known, and code that attacks. Skipped (77)
- * where the process can't be started, or other work takes the core in all of many tries. */
+/* Code that runs in the process of experiments: its figure where the processor's is known, and code that attacks. Skipped (77,
+ * or test by test) where the process can't be started, or other work takes the core in all of many tries. */
 #include "analysis/experiment/experiment.h"
 #include "analysis/experiment/piece.h"
 
 #include "tests/unit/test.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { OPS = 64, TRIES = 50, SKIPPED = 77 };
 #define CODE(...)                                                                                            \
@@ -20,19 +23,34 @@ enum { OPS = 64, TRIES = 50, SKIPPED = 77 };
 #define IMUL_RAX 0x48, 0x0f, 0xaf, 0xc0
 #define JNZ_TO(length) 0x75, (uint8_t)(-(length)-2)
 
-static enum cs_experiment_why ask_without(int what, const uint8_t *bytes, size_t size,
-                                          struct cs_experiment_result *r)
+static enum cs_experiment_why ask_once(int what, const uint8_t *bytes, size_t size,
+                                       struct cs_experiment_result *r)
 {
     struct cs_isa_op ops[OPS];
     size_t n = 0;
     for (size_t at = 0; at < size && n < OPS; at += ops[n++].length)
         cs_isa_op_decode(CS_ISA_X86_64, bytes + at, size - at, 0x1000 + at, &ops[n]);
+    struct cs_experiments *e = cs_experiments_open(NULL, 1);
+    const enum cs_experiment_why why =
+        what < 0 ? cs_experiments_run(e, ops, n, r)
+                 : cs_experiments_without(e, (enum cs_experiment_variant)what, ops, n, r);
+    cs_experiments_close(e);
+    return why;
+}
+
+static enum cs_experiment_why ask_without(int what, const uint8_t *bytes, size_t size,
+                                          struct cs_experiment_result *r)
+{
     enum cs_experiment_why why = CS_EXPERIMENT_NOISY;
-    for (int k = 0; k < TRIES && why == CS_EXPERIMENT_NOISY; k++) {
-        struct cs_experiments *e = cs_experiments_open(NULL, 1);
-        why = what < 0 ? cs_experiments_run(e, ops, n, r)
-                       : cs_experiments_without(e, (enum cs_experiment_variant)what, ops, n, r);
-        cs_experiments_close(e);
+    for (int k = 0; k < TRIES && why == CS_EXPERIMENT_NOISY; k++)
+        why = ask_once(what, bytes, size, r);
+    if (why == CS_EXPERIMENT_NOISY)
+        skip();
+    for (int k = 0; k < 2 && why == CS_EXPERIMENT_DONE;
+         k++) { /* another thread of the core may slow one down */
+        struct cs_experiment_result again;
+        if (ask_once(what, bytes, size, &again) == CS_EXPERIMENT_DONE && again.cycles < r->cycles)
+            *r = again;
     }
     return why;
 }
@@ -115,15 +133,36 @@ TEST(a_chase_through_memory_hits_the_first_level)
 
 /* mov %esi, %eax; xor %edx, %edx; divl 0x3c(%rdi); mov 0x40(%rdi), %rax; mov (%rax,%rdx,8), %rax: a table of hashes, whose
  * size is the upper half of what may be an address. */
+#define HASH_TABLE                                                                                           \
+    0x89, 0xf0, 0x31, 0xd2, 0xf7, 0x77, 0x3c, 0x48, 0x8b, 0x47, 0x40, 0x48, 0x8b, 0x04, 0xd0, JNZ_TO(15)
 TEST(a_size_next_to_an_address_is_not_0)
 {
     struct cs_experiment_result r;
-    assert_int_equal(ask(CODE(0x89, 0xf0, 0x31, 0xd2, 0xf7, 0x77, 0x3c, 0x48, 0x8b, 0x47, 0x40, 0x48, 0x8b,
-                              0x04, 0xd0, JNZ_TO(15)),
-                         &r),
-                     CS_EXPERIMENT_DONE);
+    assert_int_equal(ask(CODE(HASH_TABLE), &r), CS_EXPERIMENT_DONE);
     assert_true(r.cycles > 2 &&
                 r.cycles < 40); /* a division by 32 bits, on all cores of the last ten years */
+}
+
+/* A later look, at memory with addresses in it, is refused for what other work did, not for what the first met. */
+TEST(a_division_on_a_busy_core_is_none_that_fails)
+{
+    pid_t busy[8];
+    for (unsigned i = 0; i < 8; i++)
+        if ((busy[i] = fork()) == 0) {
+            alarm(60);
+            for (;;)
+                ;
+        }
+    for (int k = 0; k < 3; k++) {
+        struct cs_experiment_result r;
+        const enum cs_experiment_why why = ask_once(-1, CODE(HASH_TABLE), &r);
+        if (why != CS_EXPERIMENT_DONE && why != CS_EXPERIMENT_FAILED)
+            assert_int_equal(why, CS_EXPERIMENT_NOISY);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        kill(busy[i], SIGKILL);
+        waitpid(busy[i], NULL, 0);
+    }
 }
 
 /* mov %rax, 0x100(%rdi); mov 0x100(%rsi), %rax: different registers are different places, so nothing waits. */
@@ -283,7 +322,9 @@ TEST(trouble_has_a_name_and_no_figure)
 int main(void)
 {
     struct cs_experiment_result r;
-    const enum cs_experiment_why why = ask(CODE(IMUL_RAX, JNZ_TO(4)), &r);
+    enum cs_experiment_why why = CS_EXPERIMENT_NOISY;
+    for (int k = 0; k < TRIES && why == CS_EXPERIMENT_NOISY; k++)
+        why = ask_once(-1, CODE(IMUL_RAX, JNZ_TO(4)), &r);
     if (why != CS_EXPERIMENT_DONE) {
         printf("no experiment can be made here: %s\n", cs_experiment_why_names[why]);
         return why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED || why == CS_EXPERIMENT_RIGHTS
@@ -298,6 +339,7 @@ int main(void)
         cmocka_unit_test(two_chains_beside_each_other_take_as_long_as_one),
         cmocka_unit_test(a_chase_through_memory_hits_the_first_level),
         cmocka_unit_test(a_size_next_to_an_address_is_not_0),
+        cmocka_unit_test(a_division_on_a_busy_core_is_none_that_fails),
         cmocka_unit_test(addresses_of_two_registers_do_not_meet),
         cmocka_unit_test(what_is_not_calculation_is_never_run),
         cmocka_unit_test(a_system_call_ends_the_process),
