@@ -257,7 +257,9 @@ static double find_common_factor(const struct comparison *c)
             ratios[n++] = c->change[i].cost_b / c->change[i].cost_a;
     double median = n >= COMPARABLE_MIN ? cs_median(ratios, n) : 1;
     free(ratios);
-    const double most = c->per_work ? COMMON_SHARES_MAX : COMMON_FACTOR_MAX;
+    const double most = c->per_work          ? COMMON_SHARES_MAX
+                        : c->common_most > 0 ? c->common_most
+                                             : COMMON_FACTOR_MAX;
     return median > 1 / most && median < most ? median : 1;
 }
 

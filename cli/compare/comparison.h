@@ -42,6 +42,7 @@ struct comparison {
     struct side side[2];
     struct total_change all;
     double common_factor, least;
+    double common_most; /* a common factor beyond is the program's, not the machine's; 0: 1.15 */
     struct usual {
         double dispersion,
             spread; /* a row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run */
@@ -55,7 +56,7 @@ struct comparison {
     size_t tests; /* of so many rows these are the ones that differ most; fewer than `n`: these are all */
 };
 
-/* `least`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. Further sets are compared with
+/* `least`, `common_most`, `shares` and `tests` are set by the caller; runs of set 0 are A, those of set 1 are B. Further sets are compared with
  * nothing: they show how much runs of one set differ. 0 or -ENOMEM; the
  * caller frees comparison->change. The changes are ordered: significant ones first, then by cost. */
 int runs_compare(const struct runs *runs, struct comparison *comparison);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/evidence.h"
+#include "cli/gate/apart.h"
 
 #include "cli/gate/builds/builds.h"
 
@@ -166,6 +167,7 @@ int gate_evidence_open(struct gate_evidence *e, const struct gate *gate, struct 
     e->waited &= f->n_runs > 0;
     if (e->waited)
         gate_leave_out_only_children(e);
+    e->comparison.common_most = gate_apart_factor(e->count[GATE_CPU], f->n_runs);
     if (runs_compare(f, &e->comparison) < 0 ||
         (e->waited && (cs_wait_changes_end(&e->waits) < 0 ||
                        gate_wait_kinds_end(&e->kinds, e->count[GATE_CPU], f->n_runs, &e->waits, gate_whole(e),

@@ -11,6 +11,7 @@
  * Files of this module:
  *   gate        the subcommand gate; its header has the verdicts by two stores
  *   judge       from the evidence to the three measures
+ *   apart       what the machine may have to do with runs that didn't take turns
  *   evidence    what each run of two stores used, without a shell's wait for its only child
  *   wait_kinds  all waits of a run, by kind, exactly
  *   off_cpu     waiting and time in the kernel, by runs that nothing recorded

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the evidence of two stores to the three measures. */
+#include "cli/gate/apart.h"
 #include "cli/gate/builds/builds.h"
 #include "cli/gate/counted.h"
 #include "cli/gate/evidence.h"
@@ -25,8 +26,6 @@ struct cheap {
 static const struct cheap cheap[] = {{GATE_FAULTS, "page faults", 500, 5000},
                                      {GATE_SYSTEM_CALLS, "system calls", 100, 2000}};
 #define N_CHEAP (sizeof cheap / sizeof cheap[0])
-#define FACTOR_OF_MACHINES 0.15 /* as in cli/compare/comparison.c: beyond, it is the program that changed */
-#define MACHINE_ALIKE 0.01
 #define OTHER_LEAST 0.25  /* of the growth: what functions with other instructions must have grown by */
 #define WAITS_OF_PACE 0.1 /* of the pace's growth: waits that grew by less have little to do with it */
 #define LAYOUT_MAX 0.15   /* a larger change is a loss, whatever placed code and data */
@@ -113,22 +112,6 @@ static bool check_work(struct gate *gate, const struct gate_evidence *e, const s
     return true;
 }
 
-/* Runs that didn't take turns: a change that all functions share may be the machine's. */
-static void doubt_apart(struct gate_check *pace)
-{
-    const struct gate_estimate *s = &pace->estimate;
-    const bool beyond = s->change > FACTOR_OF_MACHINES || s->change < 1 / (1 + FACTOR_OF_MACHINES) - 1;
-    if (!pace->known || s->in_turn || beyond || pace->verdict == GATE_CANT_TELL ||
-        (pace->verdict == GATE_SAME && fabs(s->machine) < MACHINE_ALIKE))
-        return;
-    char change[32];
-    pace->verdict = GATE_CANT_TELL;
-    snprintf(pace->sentence, sizeof pace->sentence,
-             "%s in all, but base and head didn't take turns: the machine may have changed; runs in turn "
-             "would tell",
-             gate_percent(s->change, change));
-}
-
 static void say_net(struct gate_check *pace, const char *what, double net)
 {
     char change[2][32];
@@ -151,7 +134,7 @@ static bool check_pace(struct gate *gate, const struct gate_evidence *e, double 
                                           1e-9, "s");
     if (!pace)
         return false;
-    doubt_apart(pace);
+    gate_apart_doubt(pace);
     if (gate_is_nameless(gate))
         return true;
     *rc = gate_guilty_functions(gate, e, pace->verdict == GATE_SLOWER, &net, &net_user, err);

@@ -17,6 +17,13 @@ trap finish EXIT
 cd "$work" || exit 1
 fail() { echo "not ok: $*"; exit 1; }
 gate() { "$CYCLESCOPE" gate "$@" >said 2>err; code=$?; }
+checks() { # of what was said as JSON
+    python3 -c '
+import json
+said = json.load(open("said"))
+for row in said["checks"] + said["guilty"]:
+    print(row)'
+}
 
 cat >app.c <<'C'
 #include <stdlib.h>
@@ -103,7 +110,7 @@ fi
 # Equal code of another build-id, the newest build: not slower, and its neighbour is the base.
 for i in 1 2; do for side in new equal equal new; do record s $side/app 40; done; done
 gate --store s --image app --json
-[ $code = 0 ] || [ $code = 2 ] || fail "equal code: exit $code: $(cat said err)"
+[ $code = 0 ] || [ $code = 2 ] || fail "equal code: exit $code: $(cat err) $(checks)"
 python3 -c 'import json; b = json.load(open("said"))["builds"]; assert [x["build_id"][0] for x in b] == ["b", "c"], b' || fail "equal code: $(cat said)"
 refused() { # SENTENCE ARGUMENT...
     gate "${@:2}"

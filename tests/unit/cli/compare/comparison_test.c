@@ -86,6 +86,20 @@ TEST(a_machine_that_is_faster_today_changes_nothing)
     free(c.change);
 }
 
+/* Beyond 15 % it is the program, unless the caller knows of more that a machine may do. */
+TEST(how_much_is_the_machines_is_the_callers_to_say)
+{
+    for (unsigned said = 0; said < 2; said++) {
+        struct sample s;
+        make(&s, 1.4, ROWS, 1);
+        struct comparison c = {.least = COMPARISON_LEAST_CHANGE, .common_most = said ? 2 : 0};
+        assert_int_equal(runs_compare(&s.runs, &c), 0);
+        assert_true(fabs(c.common_factor - (said ? 1.4 : 1)) < 0.01);
+        assert_int_equal(c.n_significant, said ? 0 : ROWS);
+        free(c.change);
+    }
+}
+
 TEST(a_small_change_is_not_significant_however_sure)
 {
     struct sample s;
@@ -315,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_restless_kernel_hides_no_change_of_the_program_and_makes_none),
         cmocka_unit_test(hosts_whose_shares_differ_make_no_change_of_a_large_function),
         cmocka_unit_test(a_total_is_judged_by_what_runs_differ_by),
+        cmocka_unit_test(how_much_is_the_machines_is_the_callers_to_say),
         cmocka_unit_test(a_small_change_is_not_significant_however_sure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
