@@ -13,6 +13,7 @@
  *   loop_variants           hot loops that were run without one thing
  *   memory_chains           chains of a loop that go through memory
  *   mispredictions          the time of a misprediction to its branch
+ *   open_chains             chains outside loops, which the core overlaps with what ran before
  *   path_bounds             what bounds the steps of a path besides the model
  *   path_experiments        paths that were run by themselves
  *   returns                 what is behind a call, where returns are guessed wrong

@@ -68,6 +68,10 @@ void account_scale(const struct accounting *x, struct cs_culprit_stall *const *s
 /* Blocks that mostly follow each other are one run: by block, for account_run_of; NULL: no memory. To be freed. */
 uint32_t *account_runs(const struct accounting *x);
 uint32_t account_run_of(uint32_t *runs, uint32_t block);
+/* Of M, the wait for a chain of a path that isn't closed, where timed bursts say how often it ran; else 0. */
+double account_open_chain(const struct cs_cycle_account *a, const struct cs_cycle_account_insn *insn);
+/* Takes from M what these have too much by the scale. False: nothing, so that facts stay. */
+bool account_give_chains(const struct accounting *x);
 bool account_scale_by_instructions(struct cs_cycle_account *a, const struct cs_culprit_evidence *e);
 void account_summary(struct cs_cycle_account *a);
 

@@ -6,7 +6,8 @@
  * these is an unexplained stall. So a scale also has a misfit: the time beyond the most that the rules allow, and the
  * time that M has beyond the samples. Both are by runs of blocks, because neighbours' samples are mixed up. The misfit
  * is convex in the scale. All scales whose misfit is near the least fit equally well. Of these it is the one nearest to
- * the timed bursts' where that is above the fit. Else it is the one nearest to the fit. */
+ * the timed bursts' where that is above the fit. Else it is the one nearest to the fit. Chains outside loops are no misfit
+ * (open_chains.c). */
 #include "analysis/culprit/account/account_model.h"
 #include "analysis/culprit/account/cycle_account_internal.h"
 
@@ -52,7 +53,7 @@ uint32_t *account_runs(const struct accounting *x)
 /* A run of blocks, by a scale of 1. */
 struct run_cycles {
     double sampled;
-    double least, most; /* M, and with the most that each rule allows which saw something */
+    double least, most; /* M but for open chains; M with the most that each rule allows which saw something */
 };
 
 static double misfit(const struct run_cycles *runs, uint32_t n, double scale)
@@ -109,6 +110,7 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
 {
     struct cs_cycle_account *a = x->a;
     double cycles = 0, least = 0, model = 0, worst_cycles = 0;
+    a->scale_timed = timed_scale(x);
     uint32_t *runs = account_runs(x);
     struct run_cycles *of_run = calloc(a->cfg->n_blocks + 1, sizeof *of_run);
     for (uint32_t i = 0; i < a->cfg->n_insns; i++) {
@@ -118,10 +120,10 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
             continue;
         cs_culprit_expect(stalls[i], &x->e->machine, &expected, &most);
         const struct run_cycles one = {.sampled = insn->attributed * x->e->cycles_a_sample,
-                                       .least = insn->visits * insn->step.m,
+                                       .least = insn->visits * (insn->step.m - account_open_chain(a, insn)),
                                        .most = insn->visits * (insn->step.m + most)};
         cycles += one.sampled;
-        least += one.least;
+        least += insn->visits * insn->step.m;
         model += insn->visits * (insn->step.m + expected);
         worst_cycles += one.most;
         if (runs && of_run) {
@@ -132,7 +134,6 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
         }
     }
     a->scale = a->scale_model = model > 0 && cycles > 0 ? cycles / model : 0;
-    a->scale_timed = timed_scale(x);
     if (a->scale > 0 && runs && of_run)
         a->scale = nearest_that_fits(of_run, a->cfg->n_blocks, fmax(a->scale, a->scale_timed),
                                      CS_MODEL_MISFIT_ABOVE * cycles);

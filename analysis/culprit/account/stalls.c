@@ -210,6 +210,14 @@ static size_t count_accountable(const struct cs_cycle_account *a)
     return n;
 }
 
+static void take_facts(const struct accounting *x, struct cs_culprit_stall *const *stalls)
+{
+    for (uint32_t i = 0; i < x->a->cfg->n_insns; i++)
+        if (stalls[i])
+            account_stall_facts(x, i, stalls[i]);
+    account_memory_chains(x, stalls);
+}
+
 /* Facts and classifications are large, and most instructions of a large procedure never ran: only those that did
  * have any. */
 void account_stalls(struct accounting *x)
@@ -225,10 +233,11 @@ void account_stalls(struct accounting *x)
         goto out;
     account_memory_facts(x);
     for (uint32_t i = 0; i < n; i++)
-        if (account_has(a, &a->insns[i]))
-            account_stall_facts(x, i, stalls[i] = next++);
-    account_memory_chains(x, stalls);
+        stalls[i] = account_has(a, &a->insns[i]) ? next++ : NULL;
+    take_facts(x, stalls);
     account_scale(x, stalls);
+    if (account_give_chains(x))
+        take_facts(x, stalls);
     for (uint32_t i = 0; i < n; i++) {
         struct cs_cycle_account_insn *insn = &a->insns[i];
         double executions = insn->visits * a->scale;
