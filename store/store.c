@@ -77,7 +77,10 @@ int cs_store_open(const char *path, enum cs_store_mode mode, struct cs_store **o
     }
     struct stat st;
     if (stat(path, &st) < 0)
-        return cs_fail(err, errno, "there is no store at %s: %s", path, strerror(errno));
+        return errno == ENOENT
+                   ? cs_fail(err, ENOENT, "there is no store at %s: record into it first, or give --store",
+                             path)
+                   : cs_fail(err, errno, "there is no store at %s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return cs_fail(err, ENOTDIR, "%s is not a store: a store is a directory", path);
     struct cs_store *store = calloc(1, sizeof *store);
