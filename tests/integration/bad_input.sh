@@ -23,7 +23,7 @@ expect() {
 mkdir "$tmp/empty" "$tmp/other"
 echo hello >"$tmp/other/file"
 expect 1 'there is no store' "$CYCLESCOPE" prof "$tmp/nowhere"
-expect 1 'give --store' "$CYCLESCOPE" waits "$tmp/nowhere"
+expect 1 'give --store' "$CYCLESCOPE" waits --store "$tmp/nowhere"
 expect 1 "$tmp/other/file" "$CYCLESCOPE" prof "$tmp/other/file"
 expect 1 'no samples yet' "$CYCLESCOPE" prof "$tmp/empty"
 expect 1 "$tmp/other" "$CYCLESCOPE" prof "$tmp/other"
