@@ -118,8 +118,8 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
     }
     bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
                 v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
-    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->contended && !v->returns &&
-                           !v->denormal && !v->refuted
+    v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->lifted && !v->contended &&
+                           !v->returns && !v->denormal && !v->refuted
                        ? n
                        : 0;
 }
@@ -160,7 +160,8 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
         inverse += part / (bursts > 0.1 ? bursts : 0.1);
     }
     v.bursts = a->frequencies && inverse > 0 ? time / inverse : 0;
-    v.needed = cs_culprit_bursts_needed(evident(a, v.first, v.first_share), v.second_share);
+    const double evidence = evident(a, v.first, v.first_share);
+    v.needed = cs_culprit_bursts_needed(evidence, v.second_share);
     bool named_first = v.first != CS_N_CAUSES;
     v.named = named_first ? v.first : v.second;
     v.named_share = named_first ? v.first_share : v.second_share;
@@ -168,6 +169,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
                                  v.first_share > 2 * v.named_share);
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
     v.sketched = a->generic_core && is_static(&a->summary, v.named) && v.named_share < CS_MODEL_GENERIC_OFF;
+    v.lifted = evidence < v.first_share && evidence <= v.second_share;
     v.counted = by_events > time / 2;
     v.at_width = is_modelled(v.named) && is_static(&a->summary, v.named) && v.work >= 0.5 &&
                  v.named_share < CS_MODEL_SCHEDULE_OFF_MAX;
@@ -198,7 +200,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
                  a->values.denormal > 0;
     v.refuted = cs_culprit_refuted(a, v.named);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&
-               !v.contended && !v.returns && !v.denormal && !v.refuted;
+               !v.lifted && !v.contended && !v.returns && !v.denormal && !v.refuted;
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);

@@ -39,6 +39,9 @@ struct cs_culprit_verdict {
     bool timed;  /* a clock or a counter gave the cycles, not the model alone */
     bool
         sketched; /* a static cause that the generic core alone speaks for, with less than that core may be off */
+    /* First only because timed bursts lift the scale: by the fit it has no more than the second. No number of bursts tells
+     * them apart then. */
+    bool lifted;
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
      * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost
      * as much. Or sharing, which at the least that such a line costs wouldn't be first. */

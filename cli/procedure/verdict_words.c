@@ -107,6 +107,13 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
         return;
     }
+    if (v->lifted && v->bursts >= 2) {
+        snprintf(
+            text, size,
+            "No cause named: %s has %.0f %% by timed bursts, but without them not more than %s (%.0f %%)",
+            words_of(v->first), 100 * v->first_share, words_of(v->second), 100 * v->second_share);
+        return;
+    }
     if (v->contended && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: another thread writes cache lines that this function uses, and calc can't "

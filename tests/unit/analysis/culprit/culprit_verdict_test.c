@@ -58,6 +58,39 @@ static void what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it(v
     assert_true(cs_culprit_verdict(&a).needed == needed);
 }
 
+/* Of 60 samples 24 are left by the fit, in a loop that very many bursts saw. */
+static bool is_named(double scale_model, double second, bool fitted, bool *lifted)
+{
+    struct cs_culprit_classification none = {0};
+    struct cs_cfg cfg = {.n_insns = 1, .n_blocks = 1};
+    struct cs_cycle_account_insn insn = {.visits = 1, .classification = &none, .step.port = 60};
+    struct cs_cycle_account_block block = {.bursts = 1000};
+    struct cs_cycle_account a = {.cfg = &cfg,
+                                 .insns = &insn,
+                                 .blocks = &block,
+                                 .frequencies = true,
+                                 .scale = 5,
+                                 .scale_model = scale_model,
+                                 .scale_fitted = fitted,
+                                 .cycles_a_sample = 5,
+                                 .summary.total = 100};
+    a.summary.statics[CS_CAUSE_PORT] = 60;
+    a.summary.share[CS_CAUSE_MISPREDICT] = second;
+    const struct cs_culprit_verdict v = cs_culprit_verdict(&a);
+    *lifted = v.lifted;
+    return v.enough;
+}
+
+static void no_number_of_bursts_names_what_is_first_by_the_lifted_scale_alone(void **state)
+{
+    bool lifted;
+    (void)state;
+    assert_true(!is_named(2, 30, true, &lifted) && lifted);
+    assert_true(is_named(2, 15, true, &lifted) && !lifted); /* first by the fit, too */
+    assert_true(is_named(4, 30, true, &lifted) && !lifted);
+    assert_true(is_named(2, 30, false, &lifted) && !lifted); /* counted */
+}
+
 static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
 {
     (void)state;
@@ -235,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it),
+        cmocka_unit_test(no_number_of_bursts_names_what_is_first_by_the_lifted_scale_alone),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
         cmocka_unit_test(what_the_core_s_width_takes_is_no_cause),
