@@ -137,6 +137,7 @@ struct cs_sampler_statistics {
     uint64_t images, processes; /* known now */
     uint64_t born, forks;       /* threads and processes that began since */
     uint64_t merges, merge_failures;
+    bool user_only;        /* the kernel may not be sampled by us */
     double rate_hz;        /* asked of each busy CPU, now */
     double sample_cost_us; /* what a sample costs the profiled work, measured; 0 = not measured */
     double loss; /* share of the work's time that sampling takes now; NAN: not known, nothing measures it */

@@ -39,6 +39,7 @@ struct recording {
     struct recorded_paths paths;
     struct cs_intervals *intervals; /* NULL = none */
     struct exact_counts exact;      /* of a command */
+    struct charged charged;
     const struct parsed *args;
     const struct cs_sampler_config *config;
     pid_t pids[RECORD_PIDS_MAX]; /* beside the first */
@@ -255,6 +256,7 @@ static int run_session(struct recording *r, double seconds, struct cs_error *err
         }
     }
     r->seconds = cs_monotonic_seconds() - r->began;
+    record_charged_end(&r->charged);
     if (shown)
         record_status_end();
     return rc;
@@ -320,6 +322,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
         rc = begin_epoch(r, meta, err);
     json_decref(meta);
     if (rc == 0)
+        record_charged_begin(&r->charged, config);
+    if (rc == 0)
         tell_ready((int)option_number(args, "ready-fd", -1, 0, 1 << 20));
     if (rc == 0)
         rc = run_session(r, option_number(args, "seconds", 0, 0.001, 1e9), err);
@@ -333,6 +337,8 @@ static int record(struct recording *r, const struct parsed *args, struct cs_samp
         rc = merge(r, err);
     if (rc >= 0)
         rc = keep_counts(r, err);
+    if (rc >= 0)
+        rc = record_charged_keep(&r->charged, r->sampler, config, r->store, store_location(args), err);
     if (rc >= 0)
         rc = record_exact_keep(&r->exact, r->seconds, r->store, err);
     return rc;
@@ -381,6 +387,7 @@ static int run(const struct parsed *args)
                                       .config = &config,
                                       .burst = recording.burst,
                                       .paths = &recording.paths,
+                                      .charged = &recording.charged,
                                       .store = where,
                                       .epoch = cs_store_epoch_name(recording.store),
                                       .seconds = recording.seconds,

@@ -7,6 +7,7 @@
  *   record_target  whom to record
  *   record_summary  what a recording saw, and the line while it runs
  *   record_paths   its paths
+ *   record_charged  CPU time by the kernel's account, and by samples
  *   record_exact   what a command used, counted and not sampled
  *   count          the subcommand count
  *   follow_paths   joins noted register values with the interpreter
@@ -18,6 +19,7 @@
 
 #include "cli/output/output.h"
 #include "cli/record/follow_paths.h"
+#include "cli/record/record_charged.h"
 #include "sampler/burst/burst.h"
 
 /* *out stays NULL, with a remark on stderr where one is due, when there are to be none. 0 or negative errno:
@@ -29,7 +31,6 @@ bool record_bursts_wanted(const struct parsed *args, const struct cs_sampler_con
 void record_bursts_summary(struct cs_burst *burst);
 struct json_t *record_bursts_json(struct cs_burst *burst); /* NULL = none: null */
 
-#define RECORD_PIDS_MAX 63 /* beside the first */
 /* Reads -a, -p and the command into `config`, which then points into `pids`. An exit code; it has said why. */
 int record_target(const struct parsed *args, struct cs_sampler_config *config, pid_t pids[RECORD_PIDS_MAX]);
 
@@ -52,6 +53,7 @@ struct recorded {
     const struct cs_sampler_config *config;
     struct cs_burst *burst; /* NULL = none */
     const struct recorded_paths *paths;
+    const struct charged *charged;
     const char *store, *epoch;
     double seconds;       /* it took */
     double burst_rate_hz; /* that was asked for; 0: none */

@@ -84,6 +84,11 @@ static json_t *chains_json(const struct cs_sampler_statistics *s)
                      (json_int_t)s->chain_bytes);
 }
 
+static json_t *seconds_json(double seconds)
+{
+    return seconds > 0 ? json_real(seconds) : json_null();
+}
+
 void record_summary_json(const struct recorded *r, FILE *to)
 {
     struct cs_sampler_statistics s;
@@ -97,7 +102,7 @@ void record_summary_json(const struct recorded *r, FILE *to)
         json_array_append_new(events, json_text(cs_sampler_event(r->sampler, e)));
     json_t *root = json_pack(
         "{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:i, "
-        "s:I, s:o, s:o}",
+        "s:I, s:o, s:o, s:o, s:o}",
         "store", json_text(r->store), "recording", json_text(r->epoch), "driver", s.driver, "events", events,
         "delivered", (json_int_t)s.delivered, "stored", (json_int_t)s.merged, "lost", (json_int_t)s.lost,
         "throttled", (json_int_t)s.throttled, "unknown", (json_int_t)s.unknown, "causes", unknown, "entries",
@@ -105,7 +110,9 @@ void record_summary_json(const struct recorded *r, FILE *to)
         (json_int_t)s.map_records_lost, "rate_hz", s.rate_hz, "collector_cpu_seconds",
         s.collector_cpu_seconds, "sample_cost_us", s.sample_cost_us, "loss",
         isnan(s.loss) ? json_null() : json_real(s.loss), "seconds", r->seconds, "exit_code", r->exit_code,
-        "born", (json_int_t)s.born, "chains", chains_json(&s), "bursts", record_bursts_json(r->burst));
+        "born", (json_int_t)s.born, "chains", chains_json(&s), "bursts", record_bursts_json(r->burst),
+        "charged_seconds", seconds_json(r->charged->seconds), "sampled_seconds",
+        seconds_json(r->charged->sampled_seconds));
     json_print(root, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     fputc('\n', to);
     json_decref(root);
@@ -304,6 +311,19 @@ static void say_next(const struct recorded *r, bool waits, bool sampled, bool ea
     free(next);
 }
 
+/* Time that the kernel charged, and no sample shows. */
+static void say_charged(const struct recorded *r)
+{
+    const struct charged *c = r->charged;
+    char text[2][48];
+    if (c->short_of_samples)
+        report_line(
+            stderr,
+            "The kernel charged %s s of CPU time, samples show %s s. It charges a thread from its wake-up "
+            "on, before its code runs; and a late timer interrupt misses short work.",
+            figures(c->seconds, 3, text[0]), figures(c->sampled_seconds, 3, text[1]));
+}
+
 /* What went wrong, if anything did. */
 static void say_troubles(const struct recorded *r, const struct cs_sampler_statistics *s)
 {
@@ -366,6 +386,7 @@ void record_summary(const struct recorded *r)
     if (s.delivered == 0 && !s.without_counter && !waited)
         report_line(stderr, "No samples: the program used too little CPU time. Run it longer, or raise -F.");
     bool earlier = s.delivered && say_profile(r, &s);
+    say_charged(r);
     say_measurement(r, &s);
     if (s.delivered || s.waits) /* waits come first: they were asked for */
         say_next(r, s.waits, s.delivered, earlier);

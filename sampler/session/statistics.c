@@ -58,6 +58,7 @@ void cs_sampler_statistics(struct cs_sampler *s, struct cs_sampler_statistics *o
         out->rate_hz = 1e9 / s->events.driver->mean_period(s->events.state, 0);
         out->loss = counts.sample_seconds * out->rate_hz;
     }
+    out->user_only = s->events.user_only || s->events.asked[0].attr.exclude_kernel;
     if (s->waits) {
         struct cs_session_waits_counts waits;
         cs_session_waits_counts(s->waits, &waits);

@@ -267,6 +267,20 @@ static const char *each(const struct profile_event *e, char *to, size_t size)
 }
 
 /* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
+/* Recordings whose samples show less CPU time than the kernel charged (cli/record/record_charged.h). */
+static void describe_charged(struct output *out, const struct profile *p)
+{
+    uint64_t charged_ms = 0, sampled_ms = 0;
+    struct cs_error err = {0};
+    if (cs_store_counter(p->store, "charged_short.ms", &charged_ms, &err) < 0 || !charged_ms ||
+        cs_store_counter(p->store, "charged_short.sampled_ms", &sampled_ms, &err) < 0)
+        charged_ms = 0;
+    if (charged_ms)
+        output_line(out, "the kernel charged %s s of CPU time, samples show %s s (see troubleshooting)",
+                    figure((double)charged_ms / 1000, 3).text, figure((double)sampled_ms / 1000, 3).text);
+    output_set(out, "charged_seconds", charged_ms ? json_real((double)charged_ms / 1000) : json_null());
+}
+
 static void describe(struct output *out, const struct profile *p, enum profile_by by,
                      const struct profile_rows *rows)
 {
@@ -295,6 +309,7 @@ static void describe(struct output *out, const struct profile *p, enum profile_b
         output_line(out, "%s further sample%s lost by the kernel", thousands((double)lost).text,
                     lost == 1 ? " was" : "s were");
     output_set(out, "lost", json_integer((json_int_t)lost));
+    describe_charged(out, p);
     describe_sharing(out, p);
     if (rows->idle)
         output_line(out, "%.1f %% of them are of idle CPUs: they are in no row and no share below",
