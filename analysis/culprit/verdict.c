@@ -42,6 +42,20 @@ static void find_first(const struct cs_cycle_account_summary *s, struct cs_culpr
     }
 }
 
+/* What the named cause must be more than: where nothing explains most, that is the second, and its rival the third. */
+static void find_rival(const struct cs_cycle_account_summary *s, struct cs_culprit_verdict *v)
+{
+    v->rival = v->first == v->named ? v->second : CS_N_CAUSES;
+    v->rival_share = v->first == v->named ? v->second_share : 0;
+    for (int c = 0; c < CS_N_CAUSES && v->first != v->named; c++) {
+        const double share = (s->share[c] + s->statics[c]) / s->total;
+        if (c != (int)v->named && share > v->rival_share) {
+            v->rival = (enum cs_culprit_cause)c;
+            v->rival_share = share;
+        }
+    }
+}
+
 /* Most of that cause is what the schedule says, not what was seen. */
 static bool is_static(const struct cs_cycle_account_summary *s, enum cs_culprit_cause c)
 {
@@ -165,6 +179,7 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     bool named_first = v.first != CS_N_CAUSES;
     v.named = named_first ? v.first : v.second;
     v.named_share = named_first ? v.first_share : v.second_share;
+    find_rival(&a->summary, &v);
     v.obscure = !named_first && ((is_modelled(v.named) && is_static(&a->summary, v.named)) ||
                                  v.first_share > 2 * v.named_share);
     v.slight = v.named_share < CS_MODEL_VERDICT_LEAST;
@@ -185,14 +200,14 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.contended |=
         (v.named == CS_CAUSE_FALSE_SHARING || v.named == CS_CAUSE_TRUE_SHARING) && a->scale_fitted &&
         !(a->scale_timed > 0) &&
-        v.named_share * a->summary.total - a->summary.sharing_in_doubt <= v.second_share * a->summary.total;
+        v.named_share * a->summary.total - a->summary.sharing_in_doubt <= v.rival_share * a->summary.total;
     /* What a locked instruction costs has no bound but that of its line, and padding isn't the advice for a lock. */
     v.contended |= v.named == CS_CAUSE_LOCK &&
                    a->summary.high[CS_CAUSE_FALSE_SHARING] >= v.named_share * a->summary.total;
     v.returns =
         (is_modelled(v.named) && is_static(&a->summary, v.named) &&
          a->summary.high[CS_CAUSE_RETURN] >= CS_MODEL_RETURNS_DOUBT * v.named_share * a->summary.total) ||
-        (v.named == CS_CAUSE_RETURN && a->summary.low[CS_CAUSE_RETURN] <= v.second_share * a->summary.total);
+        (v.named == CS_CAUSE_RETURN && a->summary.low[CS_CAUSE_RETURN] <= v.rival_share * a->summary.total);
     const bool floats = is_float_bound(a, v.named);
     const double looked = (double)a->values.looked;
     v.values_unknown = floats && !(looked > 0);

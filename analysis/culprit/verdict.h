@@ -26,6 +26,8 @@ struct cs_culprit_verdict {
     double first_share, second_share;    /* of the procedure's time */
     enum cs_culprit_cause named;         /* the first of them that is a cause */
     double named_share;
+    enum cs_culprit_cause rival; /* the next largest; what nothing explains only if the named is first */
+    double rival_share;
     double bursts; /* that saw the code whose time this is; weighted by that time */
     double needed; /* to tell the first from the second */
     double misfit; /* samples that code would need more than it has by the model, of the procedure's */

@@ -359,8 +359,9 @@ void cause_sentence(const struct worst_cause *c, struct cs_image_code *code, cha
     snprintf(body, sizeof body, sentences[c->cause], where);
 #pragma GCC diagnostic pop
     other_place(c, code, other, sizeof other);
-    n = cause_is_shared_line(c)
-            ? snprintf(text, size, "%.0f to %.0f", 100 * fmin(c->low, c->share), 100 * fmin(c->high, 1))
+    const double least = 100 * fmin(c->low, c->share), most = 100 * fmin(c->high, 1);
+    n = cause_is_shared_line(c) && lround(least) < lround(most)
+            ? snprintf(text, size, "%.0f to %.0f", least, most)
             : snprintf(text, size, "%.1f", 100 * c->share);
     snprintf(text + n, size - (size_t)n, " %% of this function %s%s%s%s", body, *c->reason ? " " : "",
              c->reason, other);

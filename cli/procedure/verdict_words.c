@@ -118,8 +118,8 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         snprintf(text, size,
                  "No cause named: another thread writes cache lines that this function uses, and calc can't "
                  "distinguish what that costs from %s (%.0f %%)",
-                 words_of(is_sharing(v->named) ? v->second : v->named),
-                 100 * (is_sharing(v->named) ? v->second_share : v->named_share));
+                 words_of(is_sharing(v->named) ? v->rival : v->named),
+                 100 * (is_sharing(v->named) ? v->rival_share : v->named_share));
         return;
     }
     if (v->returns && v->bursts >= v->needed) {
@@ -128,7 +128,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             text, size,
             "No cause named: returns of a deep recursion are mispredicted here, and calc can't distinguish "
             "what that costs from %s (%.0f %%). A loop in place of the recursion shows it by its speed",
-            words_of(named ? v->second : v->named), 100 * (named ? v->second_share : v->named_share));
+            words_of(named ? v->rival : v->named), 100 * (named ? v->rival_share : v->named_share));
         return;
     }
     if (v->denormal && v->bursts >= v->needed) {

@@ -263,6 +263,29 @@ static void sharing_that_a_fit_has_is_first_only_where_its_least_is(void **state
     assert_false(cs_culprit_verdict(&a).contended);
 }
 
+/* It is second then itself, and must not be its own rival. */
+static void where_nothing_explains_most_a_cause_is_compared_with_the_next_cause(void **state)
+{
+    (void)state;
+    struct cs_cfg cfg = {0};
+    struct cs_cycle_account a = {
+        .cfg = &cfg, .scale_fitted = true, .summary = {.total = 100, .unexplained = 55}};
+    a.summary.share[CS_CAUSE_FALSE_SHARING] = 38;
+    a.summary.share[CS_CAUSE_PORT] = 1;
+    a.summary.sharing_in_doubt = 30;
+    const struct cs_culprit_verdict v = cs_culprit_verdict(&a);
+    assert_true(v.first == CS_N_CAUSES && v.named == CS_CAUSE_FALSE_SHARING && v.rival == CS_CAUSE_PORT);
+    assert_false(v.contended);
+    a.summary.sharing_in_doubt = 38;
+    assert_true(cs_culprit_verdict(&a).contended);
+    a.summary.share[CS_CAUSE_FALSE_SHARING] = 0;
+    a.summary.share[CS_CAUSE_RETURN] = 38;
+    a.summary.low[CS_CAUSE_RETURN] = 5;
+    assert_false(cs_culprit_verdict(&a).returns);
+    a.summary.low[CS_CAUSE_RETURN] = 0.5;
+    assert_true(cs_culprit_verdict(&a).returns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +301,7 @@ int main(void)
         cmocka_unit_test(sharing_that_a_fit_has_is_first_only_where_its_least_is),
         cmocka_unit_test(a_chain_is_no_verdict_where_returns_may_cost_half_as_much),
         cmocka_unit_test(returns_are_first_only_where_their_least_is),
+        cmocka_unit_test(where_nothing_explains_most_a_cause_is_compared_with_the_next_cause),
         cmocka_unit_test(a_lock_is_no_verdict_where_false_sharing_may_cost_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
