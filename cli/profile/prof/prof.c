@@ -266,7 +266,6 @@ static const char *each(const struct profile_event *e, char *to, size_t size)
     return to;
 }
 
-/* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
 /* Recordings whose samples show less CPU time than the kernel charged (cli/record/record_charged.h). */
 static void describe_charged(struct output *out, const struct profile *p)
 {
@@ -281,6 +280,7 @@ static void describe_charged(struct output *out, const struct profile *p)
     output_set(out, "charged_seconds", charged_ms ? json_real((double)charged_ms / 1000) : json_null());
 }
 
+/* "cpu-clock: 10,234 samples, one each 1.00 ms, ..." */
 static void describe(struct output *out, const struct profile *p, enum profile_by by,
                      const struct profile_rows *rows)
 {
