@@ -196,6 +196,17 @@
 #define CS_MODEL_PAGE_SPLIT_MAX 100
 #endif
 
+/* A locked access across a line, which stops the memory of all cores meanwhile; unit: cycles; source: SDM: more than 1,000;
+ * shows: culprits */
+#ifndef CS_MODEL_SPLIT_LOCK
+#define CS_MODEL_SPLIT_LOCK 1000
+#endif
+
+/* The same, at most; unit: cycles; source: trial: 3,300; shows: culprits */
+#ifndef CS_MODEL_SPLIT_LOCK_MAX
+#define CS_MODEL_SPLIT_LOCK_MAX 10000
+#endif
+
 /* ---- the front end ---- */
 /* New lines of code a visit, from which on they count where no line begins; unit: share; source: trial;
  * shows: culprits */

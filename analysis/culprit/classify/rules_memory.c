@@ -313,6 +313,14 @@ bool rule_split_line(const struct cs_culprit_stall *s, const struct cs_machine *
         out->responsible = op->offset;
     }
     out->observed = true;
+    if (rule_is(op, CS_ISA_OP_LOCK)) {
+        out->expected = f->split * CS_MODEL_SPLIT_LOCK;
+        out->high = f->split * CS_MODEL_SPLIT_LOCK_MAX;
+        rule_report(out,
+                    "%.0f %% of its accesses cross a cache line, and a locked one stops all cores' memory",
+                    f->split * 100);
+        return true;
+    }
     out->expected = f->split * CS_MODEL_SPLIT + f->page_split * CS_MODEL_PAGE_SPLIT;
     out->high =
         f->split * (rule_is(op, CS_ISA_OP_STORE) ? CS_MODEL_SPLIT_STORE_MAX : CS_MODEL_SPLIT_LOAD_MAX) +

@@ -60,6 +60,11 @@ static void blocked_loads_and_locks_and_splits_are_named(void **state)
     s.op = &locked;
     s.memory = (struct cs_culprit_memory){.seen = true, .executions = 100};
     assert_int_equal(classify(&s).suspects[0].cause, CS_CAUSE_LOCK);
+    s.cycles = 3000; /* those of other cores wait, too: nothing else costs as much */
+    s.memory.split = 1;
+    assert_int_equal(classify(&s).suspects[0].cause, CS_CAUSE_SPLIT);
+    assert_true(classify(&s).suspects[0].share > 0.9 * (s.cycles - s.m));
+    s.cycles = 19;
     s.op = &divide;
     assert_int_equal(classify(&s).suspects[0].cause, CS_CAUSE_DIVIDER);
 }
