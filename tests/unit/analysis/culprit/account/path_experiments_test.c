@@ -99,9 +99,10 @@ TEST(what_takes_longer_than_the_model_says_is_believed_unless_values_decide)
     for (int k = 0; k < TRIES && more != CS_EXPERIMENT_DONE && why == CS_EXPERIMENT_DONE; k++)
         more = account_experiment(e, &path, 2, &none);
     cs_experiments_close(e);
-    if (why == CS_EXPERIMENT_OFF || why == CS_EXPERIMENT_NOISY || why == CS_EXPERIMENT_FAILED ||
-        why == CS_EXPERIMENT_RIGHTS)
-        skip();
+    if (why == CS_EXPERIMENT_OFF || why == CS_EXPERIMENT_FAILED || why == CS_EXPERIMENT_RIGHTS ||
+        why == CS_EXPERIMENT_NOISY || same == CS_EXPERIMENT_NOISY || much == CS_EXPERIMENT_NOISY ||
+        more == CS_EXPERIMENT_NOISY)
+        skip(); /* other work has the core in all of many tries */
     assert_int_equal(why, CS_EXPERIMENT_DONE);
     assert_true(cycles > 2 && cycles < 100);
     assert_int_equal(same, CS_EXPERIMENT_VALUES);
