@@ -155,4 +155,10 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     as "$work/theirs/cyclescope" record -o "$work/theirs/s2" -p 1 2>"$work/said" && fail "sampled a foreign process"
     grep -q "belongs to somebody else" "$work/said" || fail "foreign process: $(cat "$work/said")"
 fi
+# A command that outlives its recording is named with its process; one that ended isn't.
+"$CYCLESCOPE" record --no-bursts -t 0.3 -o "$work/on" -- sleep 30 2>"$work/said" || fail "a command that runs on: $(cat "$work/said")"
+on=$(sed -n 's/.*sleep still runs, as process \([0-9]*\):.*/\1/p' "$work/said")
+[ -n "$on" ] && [ "$(cat "/proc/$on/comm")" = sleep ] && kill "$on" || fail "a command that runs on isn't told: $(cat "$work/said")"
+"$CYCLESCOPE" record --no-bursts -t 20 -o "$work/on" -- sleep 0.1 2>"$work/said"
+! grep -q "still runs" "$work/said" || fail "a command that ended: $(cat "$work/said")"
 exit $bad
