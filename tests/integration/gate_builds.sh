@@ -165,19 +165,24 @@ fi
 echo "keep-code = 500M" >conf
 daemon start --config conf -o "$work/d" -F 2000 --merge-interval 1h --no-chains --pid $$ >/dev/null || fail "daemon"
 epochs() { for i in 1 2 3 4; do ./app 40; daemon epoch >/dev/null || fail "epoch"; done; }
-deploy "$a"; epochs
-deploy "$b"; epochs
-gate --store d --image "$work/app" --json --require pace
-[ $code = 1 ] || fail "a daemon's epochs: exit $code: $(cat said err)"
-python3 - <<'P' || fail "a daemon's epochs: $(cat said)"
-import json
+rounds=0
+for tries in 1 2 3 4; do # more of them while it can't tell
+    deploy "$a"; epochs
+    deploy "$b"; epochs
+    rounds=$((rounds + 4))
+    gate --store d --image "$work/app" --json --require pace
+    [ $code = 2 ] || break
+done
+[ $code = 1 ] || fail "a daemon's epochs: exit $code: $(cat err) $(checks)"
+python3 - $rounds <<'P' || fail "a daemon's epochs: $(cat said)"
+import json, sys
 said = json.load(open("said"))
 check = {c["check"]: c for c in said["checks"]}
 assert check["pace"]["verdict"] == "slower", check
 assert check["work"]["verdict"] == check["waits"]["verdict"] == "can't tell", check
 guilty, = said["guilty"]
 assert guilty["function"] == "parse" and 6 < guilty["growth_percent"] < 14, guilty # 1.2 of 12
-assert [b["epochs"] for b in said["builds"]] == [4, 4], said["builds"]
+assert [b["epochs"] for b in said["builds"]] == 2 * [int(sys.argv[1])], said["builds"]
 P
 deploy "$c"; epochs
 daemon stop >/dev/null
