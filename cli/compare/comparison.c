@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMON_FACTOR_MAX 1.15 /* beyond, it is the program that changed */
-#define COMMON_SHARES_MAX 4.0  /* a function that vanishes leaves so much more of the whole to the others */
+#define COMMON_SHARES_MAX 4.0 /* a function that vanishes leaves so much more of the whole to the others */
 #define COMPARABLE_MIN 5
 #define LARGE_SHARE 0.01      /* of all samples */
 #define DISPERSION_LEAST 1e-3 /* runs that agree exactly have a logarithm, too */
@@ -259,7 +258,7 @@ static double find_common_factor(const struct comparison *c)
     free(ratios);
     const double most = c->per_work          ? COMMON_SHARES_MAX
                         : c->common_most > 0 ? c->common_most
-                                             : COMMON_FACTOR_MAX;
+                                             : COMPARISON_COMMON_FACTOR;
     return median > 1 / most && median < most ? median : 1;
 }
 

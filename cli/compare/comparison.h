@@ -38,11 +38,14 @@ struct total_change {
     bool significant;
 };
 
+#define COMPARISON_COMMON_FACTOR 1.15 /* beyond, it is the program that changed */
+
 struct comparison {
     struct side side[2];
     struct total_change all;
     double common_factor, least;
-    double common_most; /* a common factor beyond is the program's, not the machine's; 0: 1.15 */
+    double
+        common_most; /* a common factor beyond is the program's, not the machine's; 0: COMPARISON_COMMON_FACTOR */
     struct usual {
         double dispersion,
             spread; /* a row's variance over its mean is dispersion * (1 + spread * mean), mean: samples a run */

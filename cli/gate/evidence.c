@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/gate/evidence.h"
 #include "cli/gate/apart.h"
-
 #include "cli/gate/builds/builds.h"
 
 #include <assert.h>
