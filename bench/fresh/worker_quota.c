@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two threads charge jobs by units of a size that is read anew for each, from one line with settings of both, which nobody
+/* Two threads charge jobs by units of a size that is read again for each, from one line with settings of both, which nobody
  * writes: a division of 64 bits a job. Variant 1: the reciprocal is in that line, for a multiplication. */
 #include "pair.h"
 

@@ -266,11 +266,13 @@ static int run_session(struct recording *r, double seconds, struct cs_error *err
 static int exit_code_of(const struct cs_sampler *sampler, const struct cs_sampler_config *config)
 {
     int status = cs_sampler_child_status(sampler);
-    if (config->target == CS_TARGET_COMMAND && !interrupt_number() && status == -1)
+    if (config->target != CS_TARGET_COMMAND || interrupt_number())
+        return CS_EXIT_OK;
+    if (status == -1) {
         remark("%s still runs, as process %d: the recording ended before it", config->command[0],
                (int)cs_sampler_child(sampler));
-    if (config->target != CS_TARGET_COMMAND || interrupt_number() || status == -1)
         return CS_EXIT_OK;
+    }
     if (WIFSIGNALED(status))
         remark("%s ended by signal %d (%s)", config->command[0], WTERMSIG(status),
                strsignal(WTERMSIG(status)));

@@ -13,7 +13,7 @@
 
 struct charged {
     clockid_t
-        clock[RECORD_PIDS_MAX + 1]; /* of the processes that ran before; a command's is told at its end */
+        clock[RECORD_PIDS_MAX + 1]; /* of the processes that ran before; a command has its time at its end */
     unsigned n;
     uint64_t from_ns, to_ns;
     double seconds, sampled_seconds; /* 0: not known, or not comparable */
@@ -24,8 +24,8 @@ struct charged {
 void record_charged_begin(struct charged *charged, const struct cs_sampler_config *config);
 /* Sampling is about to end. */
 void record_charged_end(struct charged *charged);
-/* What the store at `path` has of the recording `epoch` by samples is compared; a difference goes into `store`, for
- * reports: the counters charged_short.ms and charged_short.sampled_ms. */
+/* Compares with the samples that the store at `path` has of the recording in `store`. A difference goes there, for reports: the
+ * counters charged_short.ms and charged_short.sampled_ms. 0 or negative errno. */
 int record_charged_keep(struct charged *charged, struct cs_sampler *sampler,
                         const struct cs_sampler_config *config, struct cs_store *store, const char *path,
                         struct cs_error *err);

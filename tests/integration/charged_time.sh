@@ -1,5 +1,6 @@
 #!/bin/bash
-# The CPU time that the kernel charged stands beside that of samples, and where they are too far apart, both are told. A server
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The CPU time that the kernel charged stands beside that of samples, and where they are too far apart, reports print both. A server
 # that sleeps between requests knows its time by its own clock; how much of it has samples depends on the machine.
 set -u
 . "$(dirname "$0")/../until.sh"
