@@ -54,8 +54,10 @@ struct overlay_series *overlay_add(struct overlay *o, const char *name)
     return s;
 }
 
-static void count_value(const struct overlay *o, struct overlay_series *s, double value, double weight)
+static void count_value(const struct overlay *o, struct overlay_series *s, double rate, double scale,
+                        double weight)
 {
+    const double value = scale * rate;
     s->intervals++;
     s->weight += weight;
     s->sum += weight * value;
@@ -63,7 +65,7 @@ static void count_value(const struct overlay *o, struct overlay_series *s, doubl
     if (value < o->edges[0] || value >= o->edges[o->n_bins])
         return;
     if (o->n_bins == CS_DTE_RATE_BINS && o->edges[0] <= 0) /* bin 0 has no width */
-        s->bins[cs_dte_rate_bin(value / PER)]++;
+        s->bins[cs_dte_rate_bin(scale == PER ? rate : value / PER)]++;
     else
         s->bins[cs_bisect(o->n_bins, i, o->edges[i] <= value) - 1]++;
 }
@@ -93,8 +95,10 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
         return;
     if ((verdict == CS_DTE_KEPT || verdict == CS_DTE_TAG || (c->unfiltered && verdict == CS_DTE_SKEW)) &&
         by && (int64_t)(delta | by) >= 0)
-        count_value(c->overlay, c->series, series_scale(c->of, c->index) * (double)delta / (double)by,
-                    (double)by);
+        count_value(c->overlay, c->series,
+                    ratio ? (double)delta / (double)by
+                          : (double)delta * (1 / (double)by), /* a bin's edge, too, falls where the sink's does */
+                    series_scale(c->of, c->index), (double)by);
 }
 
 int overlay_count_log(struct overlay *o, struct overlay_series *s, const char *log, const char *counter,

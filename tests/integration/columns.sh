@@ -66,7 +66,7 @@ sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", open(page).read(), re
 for name, text in list(sections.items()): # "as in tags", "as calc's"
     sections[name] += "".join(sections.get(other, "") for other in re.findall(r"as (?:in )?(\w+)", text))
 # Members whose names are data: events, causes, counters, values of tags.
-DATA = {"samples", "percents", "ends", "chain_ends", "dynamic", "static", "causes", "skipped", "rates", "share_percent", "per_1000_cycles", "mean_per_1000_cycles",
+DATA = {"samples", "percents", "ends", "chain_ends", "dynamic", "static", "causes", "skipped", "experiments", "rates", "share_percent", "per_1000_cycles", "mean_per_1000_cycles",
         "least_per_1000_cycles", "most_per_1000_cycles"}
 
 def members(value, inside_data=False):

@@ -43,7 +43,7 @@ C
     (cd "$1" && gcc -g -O1 -fno-inline -o lines "$PWD"/app/*.c "$PWD"/app/*/util.c) || fail "gcc"
     sleep 0.2 # sleeps: a file has its time
 }
-record() { for run in 1 2; do "$CYCLESCOPE" record --no-bursts --no-chains -F 2000 -o "$1.store" -- "$1/lines" >/dev/null 2>"$1.said" || fail "record: $(cat "$1.said")"; done; }
+record() { for run in 1 2 3 4; do "$CYCLESCOPE" record --no-bursts --no-chains -F 2000 -o "$1.store" -- "$1/lines" >/dev/null 2>"$1.said" || fail "record: $(cat "$1.said")"; done; }
 build was "" "" 100
 build is $'/* new */\n/* lines */\n' "sum++;\\n    sum--;" 200
 build above $'/* new */\n/* lines */\n' "" 200
