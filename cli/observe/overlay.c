@@ -97,7 +97,7 @@ static void count_interval(void *arg, const struct cs_sample *from, const struct
         by && (int64_t)(delta | by) >= 0)
         count_value(c->overlay, c->series,
                     ratio ? (double)delta / (double)by
-                          : (double)delta * (1 / (double)by), /* a bin's edge, too, falls where the sink's does */
+                          : (double)delta * (1 / (double)by), /* at a bin's edge as the sink */
                     series_scale(c->of, c->index), (double)by);
 }
 
