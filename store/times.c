@@ -199,6 +199,7 @@ int cs_times_cut_profile(const struct cs_times_cut *cut, const struct cs_store_p
     case CS_KIND_CODE_LINES:
     case CS_KIND_FOOTPRINTS:
     case CS_KIND_SHARING:
+    case CS_KIND_PAGE_SIZES:
         return 1; /* says how code runs, not how long it ran */
     case CS_KINDS:
         break;

@@ -151,7 +151,7 @@ BURST_EVENTS = {  # all with an empty unit and without sums
     "burst-windows": "windows", "burst-beginnings": "beginnings", "burst-paces": "paces", "path-edges": "edges",
     "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory",
     "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints",
-    "burst-sharing": "sharing"}
+    "burst-sharing": "sharing", "burst-page-sizes": "page-sizes"}
 IMPORTED_EVENTS = {"lbr-edges": "edges", "lbr-ranges": "ranges", "lbr-mispredicts": "points"}
 IMAGE_ID = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}"
 FRAMES = re.compile(r"%s\+[0-9a-f]+(;%s\+[0-9a-f]+)*" % (IMAGE_ID, IMAGE_ID))
@@ -254,7 +254,7 @@ def check_meaning(out, columns):
             need(not row.get(column) or re.fullmatch(IMAGE_ID, plain(row[column])), "an image is named by its id")
         if event in BURST_EVENTS or event == "lbr-edges":
             for least, most in (("bursts", "count"), ("bursts", "executions"), ("bursts", "visits"),
-                                ("bursts", "draws"), ("taken", "executions"), ("taken", "executions"), ("transitions", "executions"),
+                                ("bursts", "draws"), ("huge", "asked"), ("taken", "executions"), ("transitions", "executions"),
                                 ("missed", "executions"), ("missed_local", "executions"),
                                 ("missed_global", "executions")):
                 if least in row and most in row:

@@ -82,6 +82,7 @@ def good():
                                                                    [(16, 3, 2, 2, 1, 1, 1, 1, 0)]),
         epoch + BUILD_ID + "/burst-footprints+footprints.prof": encode("footprints", "burst-footprints",
                                                                        [(20, 1000, 4, 2)]),
+        epoch + BUILD_ID + "/burst-page-sizes+page-sizes.prof": encode("page-sizes", "burst-page-sizes", [(20, 4, 2)]),
         epoch + BUILD_ID + "/burst-sharing+sharing.prof": encode("sharing", "burst-sharing",
                                                                  [(20, 8, 8, 1, "", 24, 40, 8, 1, 9, 7, 80, 2)]),
         epoch + BUILD_ID + "/lbr-ranges+ranges.prof": encode("ranges", "lbr-ranges", [(16, 32, 4)], unit="events"),
@@ -152,6 +153,7 @@ def broken():
                                                                        [(20, 1000, 1, 2)])
     yield "footprints: line", file % "footprints+footprints", encode("footprints", "burst-footprints",
                                                                      [(20, 1 << 58, 4, 2)])
+    yield "page-sizes: huge", file % "page-sizes+page-sizes", encode("page-sizes", "burst-page-sizes", [(20, 4, 5)])
     yield "sharing: bytes", file % "sharing+sharing", encode("sharing", "burst-sharing",
                                                              [(20, 60, 8, 1, "", 24, 40, 8, 1, 9, 7, 80, 2)])
     yield "sharing: who writes", file % "sharing+sharing", encode("sharing", "burst-sharing",

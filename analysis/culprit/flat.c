@@ -32,6 +32,7 @@ struct measuring {
     struct cs_flat_facts *out;
     struct recency lines, pages;
     double far_lines, far_pages, pointer;
+    double small;        /* share of data's new pages, of the image that is read, that aren't huge ones */
     double jumps_missed; /* indirect ones, whatever the predictor has room for */
     struct cs_error *err;
 };
@@ -134,6 +135,12 @@ static int take_lines(struct measuring *m, struct cs_table *table)
     return rc;
 }
 
+static void take_page_sizes(struct measuring *m, struct cs_table *table)
+{
+    const double asked = table ? (double)cs_table_sum(table, CS_PAGE_SIZES_ASKED) : 0;
+    m->small = asked > 0 ? 1 - fmin(1, (double)cs_table_sum(table, CS_PAGE_SIZES_HUGE) / asked) : 1;
+}
+
 static void take_memory(struct measuring *m, struct cs_table *table)
 {
     size_t n = table ? cs_table_rows(table) : 0;
@@ -146,7 +153,7 @@ static void take_memory(struct measuring *m, struct cs_table *table)
         if (!(loads > 0)) /* a store waits for nobody until its buffer is full */
             continue;
         m->out->data_lines += lines * (1 - steady);
-        m->out->data_walks += pages * (1 - steady);
+        m->out->data_walks += pages * m->small * (1 - steady);
         m->pointer += lines * (1 - steady) * fmin(1, (double)row[CS_MEMORY_POINTER] / loads);
     }
 }
@@ -201,7 +208,7 @@ static int take_data(struct measuring *m, struct cs_table *table)
     }
     lines += once * once / 2 / fmax(1, twice);
     m->out->data_bytes += fmin(spread.bytes, 64 * lines);
-    m->out->data_pages += fmin(spread.pages, lines);
+    m->out->data_pages += fmin(spread.pages, lines) * m->small;
     cs_array_free(&all);
     return rc;
 }
@@ -212,6 +219,12 @@ static int take_image(struct measuring *m, const char *image, double *unknown)
     int rc = select_of(m, CS_KIND_CODE_LINES, "burst-lines", image, &table);
     if (rc == 0)
         rc = take_lines(m, table);
+    cs_table_close(table);
+    table = NULL;
+    if (rc == 0)
+        rc = select_of(m, CS_KIND_PAGE_SIZES, "burst-page-sizes", image, &table);
+    if (rc == 0)
+        take_page_sizes(m, table);
     cs_table_close(table);
     table = NULL;
     if (rc == 0)

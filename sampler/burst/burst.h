@@ -22,6 +22,7 @@
  *   placed_rows      rows by image, gathered until they are merged
  *   shared_lines     cache lines that threads take from each other
  *   runs_beside      whether another thread runs just now
+ *   page_sizes       which data are on huge pages
  *   counters         a session's counts as counters of the store
  *   paths            paths interpreted from timer samples instead of bursts
  *

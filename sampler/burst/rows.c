@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a runner answered, as rows of the tables that bursts fill. */
 #include "sampler/burst/rows.h"
+#include "sampler/burst/page_sizes.h"
 #include "sampler/burst/placed_rows.h"
 #include "sampler/burst/runs_beside.h"
 #include "sampler/burst/shared_lines.h"
 #include "store/base/clock.h"
+#include "store/base/foreign.h"
 #include "store/table/burst_schemas.h"
 
 #include <assert.h>
@@ -24,6 +26,7 @@ enum {
     ENTRIES,
     FOOTPRINTS,
     SHARING,
+    PAGE_SIZES,
     RATES,
     N_KINDS
 };
@@ -39,6 +42,7 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
     [ENTRIES] = {"burst-beginnings", &cs_schema_burst_entries},
     [FOOTPRINTS] = {"burst-footprints", &cs_schema_footprints},
     [SHARING] = {"burst-sharing", &cs_schema_sharing},
+    [PAGE_SIZES] = {"burst-page-sizes", &cs_schema_page_sizes},
     [RATES] = {"burst-paces", &cs_schema_instruction_rates},
 };
 
@@ -51,6 +55,8 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
 struct cs_burst_rows {
     struct cs_placed_rows *rows;
     struct cs_burst_shared_lines *lines;
+    struct cs_page_sizes *page_sizes;
+    uint32_t asked;              /* moves on with each burst */
     struct cs_burst_access *hot; /* room for those of a burst; NULL: not needed yet */
     pid_t tid;                   /* the thread whose burst is added */
     int core;                    /* its core; -1: not asked yet */
@@ -65,7 +71,9 @@ struct cs_burst_rows *cs_burst_rows_open(struct cs_sampler *sampler)
         rows->rows = cs_placed_rows_open(sampler, kinds, N_KINDS);
     if (rows)
         rows->lines = cs_burst_shared_lines_open();
-    if (rows && rows->rows && rows->lines)
+    if (rows)
+        rows->page_sizes = cs_page_sizes_open();
+    if (rows && rows->rows && rows->lines && rows->page_sizes)
         return rows;
     cs_burst_rows_close(rows);
     return NULL;
@@ -76,6 +84,7 @@ void cs_burst_rows_close(struct cs_burst_rows *rows)
     if (rows) {
         cs_placed_rows_close(rows->rows);
         cs_burst_shared_lines_close(rows->lines);
+        cs_page_sizes_close(rows->page_sizes);
         free(rows->hot);
     }
     free(rows);
@@ -154,6 +163,8 @@ static int add_intervals(struct cs_burst_rows *rows, const struct cs_burst_outco
     return rc;
 }
 
+#define PAGES_ASKED 4    /* of an instruction in a burst */
+#define NEW_EACH 50      /* executions, or it comes to new lines and pages too seldom */
 #define OWN_EXECUTIONS 8 /* fewer say nothing of the instruction, but something of the program */
 
 /* The lines that an instruction drew, where it came to new ones; an instruction's share of a table is
@@ -164,7 +175,7 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
     const uint32_t *column = memory->column;
     uint32_t n = column[CS_MEMORY_EXECUTIONS - 1];
     uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1];
-    if (!n || fresh * 50ULL < n)
+    if (!n || fresh * (uint64_t)NEW_EACH < n)
         return 0;
     struct cs_placed_rows_image *image =
         cs_placed_rows_place(rows->rows, memory->addr, &row[CS_FOOTPRINT_OFFSET]);
@@ -181,6 +192,36 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
             if (memory->drawn[k] / 64 == memory->drawn[i] / 64)
                 row[CS_FOOTPRINT_BURSTS] = 0;
         rc = cs_placed_rows_add(image, FOOTPRINTS, row);
+    }
+    return rc;
+}
+
+/* Where instructions come to new pages, how many of some places that they drew are on huge ones. */
+static int add_page_sizes(struct cs_burst_rows *rows, pid_t pid, const struct cs_burst_memory_row *memory,
+                          uint32_t n_memory)
+{
+    uint64_t at[CS_PAGE_SIZES_MOST];
+    uint32_t of[CS_PAGE_SIZES_MOST];
+    unsigned n = 0;
+    for (uint32_t j = 0; j < n_memory && n + PAGES_ASKED <= CS_PAGE_SIZES_MOST; j++) {
+        const uint32_t i = (rows->asked + j) % n_memory; /* another burst begins with others */
+        const uint32_t *column = memory[i].column, ran = column[CS_MEMORY_EXECUTIONS - 1];
+        const uint64_t fresh = column[CS_MEMORY_FIRST_PAGES - 1] + (uint64_t)column[CS_MEMORY_FAR_PAGES - 1];
+        for (uint32_t k = 0; fresh * NEW_EACH >= ran && k < ran && k < PAGES_ASKED; k++) {
+            of[n] = i;
+            at[n++] = memory[i].drawn[k];
+        }
+    }
+    int rc = 0;
+    rows->asked += 7;
+    if (n == 0 || !cs_page_sizes_ask(rows->page_sizes, pid, at, n))
+        return 0;
+    for (unsigned i = 0; rc == 0 && i < n; i++) {
+        uint64_t row[CS_PAGE_SIZES_N] = {0, 1, at[i] == CS_FOREIGN_PAGE_HUGE};
+        struct cs_placed_rows_image *image =
+            cs_placed_rows_place(rows->rows, memory[of[i]].addr, &row[CS_PAGE_SIZES_OFFSET]);
+        if (image && at[i] != CS_FOREIGN_PAGE_UNKNOWN)
+            rc = cs_placed_rows_add(image, PAGE_SIZES, row);
     }
     return rc;
 }
@@ -291,6 +332,8 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, pid_t tid, const s
                          CS_BURST_MEMORY_COLUMNS);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_footprint(rows, &answer->memory[i]);
+    if (!rc)
+        rc = add_page_sizes(rows, pid, answer->memory, answer->outcome.n_memory);
     if (!rc)
         rc = add_sharing(rows, pid, tid, answer);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_branches; i++)

@@ -285,6 +285,8 @@ static long ask(uint64_t key, const struct cs_foreign_question *q, int fd, void 
         its->bytes = all.helper->bytes;
         strcpy(its->root, q->root);
         strcpy(its->path, q->path);
+        if (q->what == CS_FOREIGN_PAGES)
+            memcpy(its->bytes, q->bytes, q->n);
         if (put(fd) && !wait_for(most)) {
             give_up();
             was_late(key, began, cs_monotonic_ns());
@@ -419,6 +421,17 @@ ssize_t cs_foreign_read(int fd, uint64_t at, void *to, size_t n)
         }
     }
     return (ssize_t)done;
+}
+
+int cs_foreign_page_sizes(pid_t pid, uint64_t *at, size_t n)
+{
+    assert(n <= CS_FOREIGN_PAGES_MOST);
+    struct cs_foreign_question q = {.what = CS_FOREIGN_PAGES, .n = n * sizeof *at, .bytes = (char *)at};
+    snprintf(q.path, sizeof q.path, "/proc/%d/pagemap", (int)pid);
+    if (asks())
+        return (int)locked(key_of(&pid, sizeof pid), &q, -1, at, NULL);
+    cs_foreign_work(&q, -1);
+    return (int)q.code;
 }
 
 struct stream {

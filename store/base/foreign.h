@@ -30,6 +30,11 @@ bool cs_foreign_memory(pid_t pid, uint64_t addr, void *to, size_t n);
 ssize_t cs_foreign_read(int fd, uint64_t at, void *to, size_t n);
 /* A file of /proc that waits for its process: maps (the lock of its memory). NULL and errno. */
 FILE *cs_foreign_proc(const char *path);
+/* Replaces `n` addresses of a process by the sizes of their pages. Unknown: nothing is there. Negative errno: -ENOTTY from a
+ * kernel that doesn't tell (before Linux 6.7). */
+enum cs_foreign_page { CS_FOREIGN_PAGE_SMALL, CS_FOREIGN_PAGE_HUGE, CS_FOREIGN_PAGE_UNKNOWN };
+#define CS_FOREIGN_PAGES_MOST 512
+int cs_foreign_page_sizes(pid_t pid, uint64_t *at, size_t n);
 /* What cs_open_regular promises, and with an owner cs_open_owned (regular_file.h). With a limit, a file that is neither on a disk here nor in memory is given as
  * a copy in memory, of 32 MB at most: reading it, and even closing it, may never come to an end. */
 int cs_foreign_regular(const char *root, const char *path, uint64_t bytes_max, const uid_t *owner,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/base/foreign_worker.h"
 
+#include "store/base/foreign.h"
 #include "store/base/raw_calls.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
@@ -142,6 +144,41 @@ CS_RAW static long open_regular(struct cs_foreign_question *q, bool only_look)
     return code;
 }
 
+/* <linux/fs.h> from Linux 6.7 on */
+struct scan {
+    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask,
+        category_anyof_mask, return_mask;
+};
+struct scanned {
+    uint64_t start, end, categories;
+};
+#define SCAN _IOWR('f', 16, struct scan)
+enum { IS_PRESENT = 1 << 3, IS_HUGE = 1 << 6, PAGE = 4096 };
+
+CS_RAW static long page_sizes(struct cs_foreign_question *q)
+{
+    uint64_t *at = (uint64_t *)(void *)q->bytes;
+    const long fd = SYS(SYS_openat, AT_FDCWD, q->path, O_RDONLY | O_CLOEXEC, 0);
+    long rc = fd;
+    for (uint64_t i = 0; rc >= 0 && i < q->n / sizeof *at; i++) {
+        struct scanned found = {0, 0, 0};
+        struct scan scan = {.size = sizeof scan,
+                            .start = at[i] & -(uint64_t)PAGE,
+                            .end = (at[i] & -(uint64_t)PAGE) + PAGE,
+                            .vec = (uintptr_t)&found,
+                            .vec_len = 1,
+                            .category_mask = IS_PRESENT,
+                            .return_mask = IS_PRESENT | IS_HUGE};
+        const long n = SYS(SYS_ioctl, fd, SCAN, &scan);
+        at[i] = n <= 0 ? CS_FOREIGN_PAGE_UNKNOWN
+                       : (found.categories & IS_HUGE ? CS_FOREIGN_PAGE_HUGE : CS_FOREIGN_PAGE_SMALL);
+        rc = n == -ENOTTY ? n : 0;
+    }
+    if (fd >= 0)
+        (void)SYS(SYS_close, fd);
+    return rc < 0 ? rc : (long)q->n;
+}
+
 CS_RAW static long answer(struct cs_foreign_question *q, int fd)
 {
     struct iovec ours = {q->bytes, q->n}, theirs = {(void *)(uintptr_t)q->addr, q->n};
@@ -155,6 +192,8 @@ CS_RAW static long answer(struct cs_foreign_question *q, int fd)
     case CS_FOREIGN_REGULAR:
     case CS_FOREIGN_LOOK:
         return open_regular(q, q->what == CS_FOREIGN_LOOK);
+    case CS_FOREIGN_PAGES:
+        return page_sizes(q);
     }
     return -EINVAL;
 }

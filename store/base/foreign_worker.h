@@ -16,6 +16,7 @@ enum cs_foreign_what {
     CS_FOREIGN_OPEN,    /* a path of /proc */
     CS_FOREIGN_REGULAR, /* a path beneath a root, or ours */
     CS_FOREIGN_LOOK,    /* stat */
+    CS_FOREIGN_PAGES,   /* of the pagemap at `path`: page sizes of the addresses in `bytes`, in their place */
 };
 
 struct cs_foreign_question {

@@ -92,3 +92,6 @@ const struct cs_schema cs_schema_sharing = {"sharing",
 
 const struct cs_schema cs_schema_footprints = {
     "footprints", 4, 2, {{"offset", CS_KEY}, {"line", CS_KEY}, {"draws", CS_SUM}, {"bursts", CS_SUM}}};
+
+const struct cs_schema cs_schema_page_sizes = {
+    "page-sizes", 3, 1, {{"offset", CS_KEY}, {"asked", CS_SUM}, {"huge", CS_SUM}}};

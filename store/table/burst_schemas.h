@@ -16,6 +16,7 @@
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
  *   burst-footprints     footprints     lines drawn from those that a memory instruction touched
  *   burst-sharing        sharing        accesses whose lines another thread takes away
+ *   burst-page-sizes     page-sizes     which data lie on huge pages
  *
  * Edges of a timed burst are from some hundred thousand instructions, everything else is from its first
  * 16,000. A burst starts in proportion to time, later parts of it come nearer to proportion to instructions:
@@ -145,6 +146,17 @@ enum cs_footprint_column {
     CS_FOOTPRINT_DRAWN,
     CS_FOOTPRINT_BURSTS,
     CS_FOOTPRINT_N,
+};
+
+/* Event "burst-page-sizes": of how many places that an instruction touched, drawn at random, the page's size was asked, and
+ * how many of these lie on pages of 2 MB or more. Only of instructions that come to new pages. Key "offset" of the
+ * instruction. */
+extern const struct cs_schema cs_schema_page_sizes;
+enum cs_page_sizes_column {
+    CS_PAGE_SIZES_OFFSET,
+    CS_PAGE_SIZES_ASKED,
+    CS_PAGE_SIZES_HUGE,
+    CS_PAGE_SIZES_N,
 };
 
 /* Event "burst-sharing": accesses of an instruction to lines that another thread of the process used at the time on another

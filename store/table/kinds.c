@@ -42,6 +42,7 @@ static const struct cs_schema *const schemas[CS_KINDS] = {
     [CS_KIND_CODE_LINES] = &cs_schema_code_lines,
     [CS_KIND_FOOTPRINTS] = &cs_schema_footprints,
     [CS_KIND_SHARING] = &cs_schema_sharing,
+    [CS_KIND_PAGE_SIZES] = &cs_schema_page_sizes,
     [CS_KIND_WAITS] = &cs_schema_waits,
     [CS_KIND_THREADS] = &cs_schema_threads,
     [CS_KIND_BLAME] = &cs_schema_blame,

@@ -241,6 +241,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
         f->far_lines = store->far_lines;
         f->new_pages = store->new_pages;
         f->far_pages = store->far_pages;
+        f->huge = store->huge;
         f->steady = store->steady;
         f->sets = store->sets;
         f->footprint_bytes = store->footprint_bytes;
@@ -254,7 +255,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
 
 static bool takes_pages(const struct cs_culprit_memory *f)
 {
-    return f->new_pages > CS_MODEL_RATE_NEGLIGIBLE && f->footprint_pages > 0;
+    return cs_culprit_new_small(f) > CS_MODEL_RATE_NEGLIGIBLE && f->footprint_pages > 0;
 }
 
 /* What the TLBs hold is shared by all accesses of the procedure that come to new pages. */

@@ -81,6 +81,8 @@ struct cs_culprit_memory {
     double far_lines; /* the second kind alone */
     double new_pages; /* the same with 64 pages */
     double far_pages;
+    double
+        huge; /* share of the places seen that are on huge pages, if the TLBs hold these; 0 where nobody looked */
     double pointer;   /* the address came out of a load shortly before */
     double steady;    /* share of strides equal to the one before */
     double same_line; /* share of strides shorter than a line */
@@ -88,12 +90,18 @@ struct cs_culprit_memory {
     double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
     double cold_bytes; /* the same for those accesses that go to lines seldom used; 0 = all are used alike */
     double cold;       /* share of accesses to new lines that do */
-    double footprint_pages;                                /* 0 = unknown */
+    double footprint_pages;                                /* entries of the TLBs; 0 = unknown */
     bool footprint_least;                                  /* these are lower bounds */
     struct cs_culprit_sharing false_sharing, true_sharing; /* the other's bytes are others; overlap */
     double
         sets; /* of the first level's 64, that the lines mostly fall into, more than these hold; 0 = no conflict */
 };
+
+/* New pages an execution that take an entry of the TLBs each: those that aren't huge. */
+static inline double cs_culprit_new_small(const struct cs_culprit_memory *f)
+{
+    return f->new_pages * (1 - f->huge);
+}
 
 struct cs_culprit_branch {
     bool seen;

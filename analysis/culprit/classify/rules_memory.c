@@ -149,8 +149,9 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
             out, "lines that share %.0f of the 64 sets of the cache, %s (%s), %.2f new lines per execution",
             f->sets, size, level.name, f->new_lines);
     else if (f->footprint_bytes > 0)
-        rule_report(out, "%s over %s%s (%s), %.2f new cache lines per execution", pattern(f, from),
-                    f->footprint_least ? "more than " : "", size, level.name, f->new_lines);
+        rule_report(out, "%s over %s%s%s (%s), %.2f new cache lines per execution", pattern(f, from),
+                    f->footprint_least ? "more than " : "", size, f->huge > 0.5 ? " on huge pages" : "",
+                    level.name, f->new_lines);
     else
         rule_report(out, "%s, %.2f new cache lines per execution", pattern(f, from), f->new_lines);
     return true;
@@ -161,6 +162,7 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
 bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, struct cs_culprit_suspect *out)
 {
     const struct cs_culprit_memory *f = &s->memory;
+    const double new_small = cs_culprit_new_small(f);
     if (!rule_is(s->op, CS_ISA_OP_LOAD | CS_ISA_OP_STORE | CS_ISA_OP_GATHER))
         return false;
     if (!f->seen) {
@@ -170,12 +172,12 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
         return !s->bursts || s->event_likely[CS_COUNTED_DTLB] > CS_MODEL_RATE_NEGLIGIBLE;
     }
     bool walks = f->footprint_pages == 0 || f->footprint_pages > m->stlb_entries;
-    if (f->new_pages < CS_MODEL_RATE_NEGLIGIBLE ||
+    if (new_small < CS_MODEL_RATE_NEGLIGIBLE ||
         (f->footprint_pages > 0 && f->footprint_pages <= m->dtlb_entries))
         return false;
     double resident = f->footprint_pages > 0 && walks ? m->stlb_entries / f->footprint_pages : 0;
-    double cost = f->new_pages * (walks ? (1 - resident) * m->walk_cycles + resident * CS_MODEL_STLB_HIT
-                                        : CS_MODEL_STLB_HIT);
+    double cost = new_small * (walks ? (1 - resident) * m->walk_cycles + resident * CS_MODEL_STLB_HIT
+                                     : CS_MODEL_STLB_HIT);
     out->observed = true;
     /* One load a page misses the TLB and little else; many loads a page share the walk with the lines'
      * misses, as stores do. */
@@ -186,7 +188,7 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     out->expected = cost * (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
                                                            : CS_MODEL_WALK_STORE * stores_wait(s));
     out->high = cost * CS_MODEL_MISS_HIGH;
-    rule_report(out, "%.2f new pages per execution%s", f->new_pages,
+    rule_report(out, "%.2f new %spages per execution%s", new_small, f->huge > 0 ? "small " : "",
                 f->footprint_pages > m->stlb_entries ? ", more than the TLBs hold" : "");
     return true;
 }
@@ -199,7 +201,7 @@ static bool is_next(const struct cs_culprit_stall *s, const struct cs_machine *m
 {
     struct cs_culprit_stall next = *s;
     if (!rule_is(s->next, CS_ISA_OP_LOAD) || !s->next_memory.seen ||
-        s->next_memory.new_pages < CS_MODEL_NEXT_PAGES)
+        cs_culprit_new_small(&s->next_memory) < CS_MODEL_NEXT_PAGES)
         return false;
     next.op = s->next;
     next.memory = s->next_memory;

@@ -19,6 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SMALL_BYTES 4096.0
+#define HUGE_BYTES (2 * 1024 * 1024.0)
+
 /* ---- loading ---- */
 
 /* An event bounds a cause by the executions of those recordings alone that counted it. */
@@ -187,7 +190,8 @@ static int load_bursts(struct cs_culprit_evidence *e, struct cs_store *store, co
                   {CS_KIND_BRANCHES, "burst-branches", &e->branches},
                   {CS_KIND_CODE_LINES, "burst-lines", &e->lines},
                   {CS_KIND_FOOTPRINTS, "burst-footprints", &e->footprints},
-                  {CS_KIND_SHARING, "burst-sharing", &e->sharing}};
+                  {CS_KIND_SHARING, "burst-sharing", &e->sharing},
+                  {CS_KIND_PAGE_SIZES, "burst-page-sizes", &e->page_sizes}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof bursts / sizeof *bursts; i++) {
         const struct cs_query query = {
@@ -348,6 +352,7 @@ void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
     cs_table_close(e->lines);
     cs_table_close(e->footprints);
     cs_table_close(e->sharing);
+    cs_table_close(e->page_sizes);
     for (int c = 0; c < CS_N_COUNTED; c++)
         cs_table_close(e->events[c].table);
     free(e);
@@ -413,6 +418,17 @@ static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, cons
         fmax(f->new_lines, 1 - (double)(row[CS_MEMORY_STRIDE_ZERO] + row[CS_MEMORY_STRIDE_LINE]) / strides);
 }
 
+/* A huge page takes one entry of the TLBs, as a small one does. */
+static void take_page_sizes(const struct cs_culprit_evidence *e, uint64_t offset, struct cs_culprit_memory *f)
+{
+    const uint64_t *row = row_of(e->page_sizes, offset);
+    const double asked = row ? (double)row[CS_PAGE_SIZES_ASKED] : 0;
+    if (asked <= 0 || f->footprint_bytes / HUGE_BYTES > e->machine.stlb_entries)
+        return;
+    f->huge = fmin(1, (double)row[CS_PAGE_SIZES_HUGE] / asked);
+    f->footprint_pages *= 1 - f->huge * (1 - SMALL_BYTES / HUGE_BYTES);
+}
+
 struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evidence *e, uint64_t offset)
 {
     struct cs_culprit_memory f = {0};
@@ -447,8 +463,10 @@ struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evid
         f.footprint_bytes = lines * 64;
         f.footprint_pages = pages;
         culprit_measure_footprint(e->footprints, offset, bursts, &f);
-        take_sets(e, offset, row, &f);
     }
+    take_page_sizes(e, offset, &f);
+    if (bursts > 0)
+        take_sets(e, offset, row, &f);
     return f;
 }
 

@@ -81,6 +81,13 @@ static void pages_that_the_first_tlb_holds_clear_the_dtlb(void **state)
     v = classify(&s);
     assert_null(find(&v, CS_CAUSE_DTLB));
     s.memory.footprint_pages = 30000;
+    s.memory.huge = 1; /* 4 KB of a huge page are no page of the TLBs */
+    v = classify(&s);
+    assert_null(find(&v, CS_CAUSE_DTLB));
+    s.memory.huge = 0.5;
+    v = classify(&s);
+    assert_non_null(find(&v, CS_CAUSE_DTLB));
+    s.memory.huge = 0;
     s.memory.new_pages = 0; /* stays in pages that it used a moment ago */
     v = classify(&s);
     assert_null(find(&v, CS_CAUSE_DTLB));

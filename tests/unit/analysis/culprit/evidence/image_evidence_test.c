@@ -339,6 +339,43 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
     cs_table_close(t);
 }
 
+/* One access that comes to a new page each time; of the places that it drew so many were asked and on huge pages. */
+static struct cs_culprit_memory memory_on(uint64_t asked, uint64_t huge, double stlb_entries)
+{
+    struct cs_culprit_evidence e = {.memory = cs_table_open(&cs_schema_memory),
+                                    .page_sizes = cs_table_open(&cs_schema_page_sizes)};
+    uint64_t row[CS_MEMORY_N] = {0}, sizes[CS_PAGE_SIZES_N] = {16, asked, huge};
+    row[CS_MEMORY_OFFSET] = 16;
+    row[CS_MEMORY_EXECUTIONS] = 100000;
+    row[CS_MEMORY_BURSTS] = 1;
+    row[CS_MEMORY_LOADS] = 100000;
+    row[CS_MEMORY_LINES] = row[CS_MEMORY_PAGES] = 50000;
+    row[CS_MEMORY_FIRST_LINES] = row[CS_MEMORY_FIRST_PAGES] = 50000;
+    row[CS_MEMORY_FAR_LINES] = row[CS_MEMORY_FAR_PAGES] = 50000;
+    e.machine.stlb_entries = (uint32_t)stlb_entries;
+    assert_int_equal(cs_table_add(e.memory, row), 0);
+    assert_int_equal(cs_table_add(e.page_sizes, sizes), 0);
+    const struct cs_culprit_memory f = cs_culprit_evidence_memory(&e, 16);
+    cs_table_close(e.memory);
+    cs_table_close(e.page_sizes);
+    return f;
+}
+
+TEST(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs)
+{
+    const struct cs_culprit_memory small = memory_on(16, 0, 1536), huge = memory_on(16, 16, 1536),
+                                   both = memory_on(16, 8, 1536), unknown = memory_on(0, 0, 1536),
+                                   beyond = memory_on(16, 16, 1);
+    assert_true(small.footprint_pages > 10000 && small.huge <= 0);
+    assert_true(fabs(cs_culprit_new_small(&small) - 1) < 1e-9);
+    assert_true(fabs(cs_culprit_new_small(&huge)) < 1e-9);
+    assert_true(fabs(huge.footprint_pages * 512 - small.footprint_pages) < 1);
+    assert_true(fabs(cs_culprit_new_small(&both) - 0.5) < 1e-9);
+    assert_true(fabs(cs_culprit_new_small(&unknown) - 1) < 1e-9); /* nobody looked */
+    assert_true(fabs(cs_culprit_new_small(&beyond) - 1) < 1e-9);  /* more huge pages than the TLBs hold */
+    assert_true(fabs(huge.new_pages - 1) < 1e-9);                 /* prefetchers stop at 4 KB all the same */
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
 
 int main(void)
@@ -359,6 +396,7 @@ int main(void)
         cmocka_unit_test(pages_that_two_accesses_share_count_once),
         cmocka_unit_test(bytes_that_overlap_are_true_sharing_and_others_false),
         cmocka_unit_test(lines_of_few_sets_are_told_from_those_of_all),
+        cmocka_unit_test(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
