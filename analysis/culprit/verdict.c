@@ -93,6 +93,24 @@ static double part_of(const struct cs_cycle_account *a, const struct cs_cycle_ac
     return insn->fused || !(worth > 0) ? 0 : cycles * worth;
 }
 
+/* A miss that nothing rules out, and nothing shows either, takes what is left over. A prefetch is seen by its text. */
+static bool is_unconfirmed(const struct cs_cycle_account *a, enum cs_culprit_cause named)
+{
+    const bool by_accesses =
+        named == CS_CAUSE_DCACHE || named == CS_CAUSE_DTLB || named == CS_CAUSE_STORE_BUFFER;
+    double unseen = 0, all = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns && by_accesses; i++) {
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
+        all += part_of(a, insn, named, &(double){0});
+        for (unsigned k = 0; k < insn->classification->n && !(insn->op.flags & CS_ISA_OP_PREFETCH); k++) {
+            const struct cs_culprit_suspect *s = &insn->classification->suspects[k];
+            if (s->cause == named && !s->observed && !s->counted && !insn->fused && a->cycles_a_sample > 0)
+                unseen += s->share * insn->visits * a->scale / a->cycles_a_sample;
+        }
+    }
+    return unseen > 0.5 * all;
+}
+
 /* Draws of which a share p has the first cause leave no doubt that it hasn't half of the time. */
 static double bursts_below_half(double p)
 {
@@ -133,7 +151,7 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
     bool sure = n >= 2 && !(is_modelled(v->several[0]) && is_modelled(v->several[1])) && sum > 0.5 &&
                 v->first_share + v->misfit < 0.5 && v->bursts >= bursts_below_half(v->first_share);
     v->n_several = sure && !v->obscure && !v->slight && !v->sketched && !v->lifted && !v->contended &&
-                           !v->returns && !v->denormal && !v->refuted
+                           !v->returns && !v->denormal && !v->unconfirmed && !v->refuted
                        ? n
                        : 0;
 }
@@ -213,9 +231,10 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     v.values_unknown = floats && !(looked > 0);
     v.denormal = floats && looked > 0 && (double)a->values.denormal >= BURSTS_MET * fmin(v.bursts, looked) &&
                  a->values.denormal > 0;
+    v.unconfirmed = is_unconfirmed(a, v.named);
     v.refuted = cs_culprit_refuted(a, v.named);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&
-               !v.lifted && !v.contended && !v.returns && !v.denormal && !v.refuted;
+               !v.lifted && !v.contended && !v.returns && !v.denormal && !v.unconfirmed && !v.refuted;
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);

@@ -55,6 +55,8 @@ struct cs_culprit_verdict {
     /* Denormal numbers would look like the named cause: arithmetic has most of the samples, and nothing says what it
      * should take. Bursts didn't look for them; or they met them, which leaves no verdict. */
     bool values_unknown, denormal;
+    bool
+        unconfirmed; /* most of it is named only because nothing rules it out: bursts saw none of these accesses */
     bool refuted; /* without the named cause its loop is as fast, by experiment (removed.h) */
     bool counted; /* counted events speak for most of the first cause */
     bool enough;  /* none of those above but values_unknown, and bursts >= needed or counted */

@@ -139,6 +139,13 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             words_of(v->named), 100 * v->named_share);
         return;
     }
+    if (v->unconfirmed && v->bursts >= v->needed) {
+        snprintf(text, size,
+                 "No cause named: %.0f %% of this function's time could be %s, but no burst saw the accesses "
+                 "that would show it",
+                 100 * v->named_share, words_of(v->named));
+        return;
+    }
     if (v->refuted && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: the model gives %.0f %% to %s, but the same loop run by itself is as fast "

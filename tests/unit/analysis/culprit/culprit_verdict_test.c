@@ -91,6 +91,36 @@ static void no_number_of_bursts_names_what_is_first_by_the_lifted_scale_alone(vo
     assert_true(is_named(2, 30, false, &lifted) && !lifted); /* counted */
 }
 
+/* A thousand bursts saw the code. At its load a miss has 60 of 100 samples. */
+static struct cs_culprit_verdict of_a_load(enum cs_culprit_cause cause, bool observed, uint32_t kind)
+{
+    struct cs_culprit_classification miss = {
+        .n = 1, .suspects[0] = {.cause = cause, .share = 60, .observed = observed}};
+    struct cs_cfg cfg = {.n_insns = 1, .n_blocks = 1};
+    struct cs_cycle_account_insn insn = {.visits = 1, .classification = &miss, .op.flags = kind};
+    struct cs_cycle_account_block block = {.bursts = 1000};
+    struct cs_cycle_account a = {.cfg = &cfg,
+                                 .insns = &insn,
+                                 .blocks = &block,
+                                 .frequencies = true,
+                                 .scale = 1,
+                                 .cycles_a_sample = 1,
+                                 .summary.total = 100};
+    a.summary.share[cause] = 60;
+    return cs_culprit_verdict(&a);
+}
+
+static void a_miss_that_no_burst_saw_is_no_verdict(void **state)
+{
+    (void)state;
+    assert_true(of_a_load(CS_CAUSE_DCACHE, true, CS_ISA_OP_LOAD).enough);
+    assert_false(of_a_load(CS_CAUSE_DCACHE, false, CS_ISA_OP_LOAD).enough);
+    assert_true(of_a_load(CS_CAUSE_DCACHE, false, CS_ISA_OP_LOAD).unconfirmed);
+    assert_false(of_a_load(CS_CAUSE_DTLB, false, CS_ISA_OP_LOAD).enough);
+    assert_true(of_a_load(CS_CAUSE_DCACHE, false, CS_ISA_OP_PREFETCH).enough); /* bursts follow none */
+    assert_true(of_a_load(CS_CAUSE_DEPENDENCY, false, CS_ISA_OP_LOAD).enough); /* the text shows it */
+}
+
 static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
 {
     (void)state;
@@ -292,6 +322,7 @@ int main(void)
         cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it),
         cmocka_unit_test(no_number_of_bursts_names_what_is_first_by_the_lifted_scale_alone),
+        cmocka_unit_test(a_miss_that_no_burst_saw_is_no_verdict),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),
         cmocka_unit_test(a_cause_that_is_small_or_that_the_generic_core_alone_names_is_no_verdict),
         cmocka_unit_test(what_the_core_s_width_takes_is_no_cause),
