@@ -4,8 +4,8 @@
 default options, and once more with `--burst-rate 30`. A verdict is right, wrong, weak (right, below a quarter of the
 samples), or "not enough evidence". Kernels whose cause costs too little on this machine are left out. --quick: every
 third kernel, default options only. --after: those in after.txt, by an author who knew the rules, written when these
-were frozen. --third to --ninth: those by a third, a fourth, a fifth, a sixth, a seventh,
-an eighth and a ninth author, who didn't know the rules. --returns: recursions, by the author of the rule for returns. --only NAME,...: these
+were frozen. --third to --tenth: those by a third, a fourth, a fifth, a sixth, a seventh, an eighth, a ninth and a tenth
+author, who didn't know the rules. --returns: recursions, by the author of the rule for returns. --only NAME,...: these
 kernels. --kept: the recordings and times that are there are judged again."""
 import json
 import sys

@@ -12,7 +12,7 @@ from lib_culprits import CYCLESCOPE
 
 SECONDS, WEAK, MIXED = 5, 25, 50
 FORMS = {"default": [], "burst-rate 30": ["--burst-rate", "30"]}
-FILES = ["fresh", "after", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "returns"]
+FILES = ["fresh", "after", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "returns"]
 KEPT = "--kept" in sys.argv
 
 

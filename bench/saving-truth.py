@@ -4,7 +4,7 @@
 without this cause (its variant). Kernels of one cause whose verdict is right, in percent of the function's time. The
 value is the median difference in points; target at most 6, the sign always right, the stated range right in 90 %. A wide range is
 easily right, so its median width is in the detail, too, and all of it by author: the rule was chosen on kernels up to the fifth's.
-Where no likely gain is stated (shared lines, the kernel's time) the range alone is judged, with a point to spare. --third to --ninth:
+Where no likely gain is stated (shared lines, the kernel's time) the range alone is judged, with a point to spare. --third to --tenth:
 that author's kernels. --only and --kept as in culprit-fresh; --quick: every third kernel."""
 import json
 import statistics

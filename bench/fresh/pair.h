@@ -20,7 +20,7 @@ static inline void stay_on(int cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
+    CPU_SET((size_t)cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -44,7 +44,7 @@ static inline int run_pair(const char *name, int argc, char **argv, uint64_t (*t
     stay_on(0);
     /* The clock of run_kernel counts both threads. */
     char twice[32];
-    snprintf(twice, sizeof twice, "%f", 2 * (argc > 1 ? atof(argv[1]) : 3));
+    snprintf(twice, sizeof twice, "%f", 2 * (argc > 1 ? atof(argv[1]) : DEFAULT_SECONDS));
     char *arguments[] = {argv[0], twice, NULL};
     int result = run_kernel(name, 2, arguments, turn, first);
     __atomic_store_n(&s.over, 1, __ATOMIC_RELAXED);

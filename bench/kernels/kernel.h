@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernels of known cause share: a clock to stop by, random numbers, memory on small or huge pages. A
  * kernel is a program `NAME [SECONDS | TURNSx [VARIANT]]` that repeats its loop nest until the time is over, or
- * that many times ("300x"). It prints "NAME: visits=<inner iterations> seconds=<CPU seconds>". VARIANT 1 is the
- * same loop without the cause, for the timing that proves the cause (kernels.txt). */
+ * that many times ("300x"); without either for DEFAULT_SECONDS, which a kernel may define. It prints
+ * "NAME: visits=<inner iterations> seconds=<CPU seconds>". VARIANT 1 is the same loop without the cause, for the
+ * timing that proves the cause (kernels.txt). */
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -15,6 +16,9 @@
 
 #define HOT __attribute__((noinline, noclone))
 #define ITERATIONS_A_CALL 200000
+#ifndef DEFAULT_SECONDS
+#define DEFAULT_SECONDS 3
+#endif
 
 static inline double cpu_seconds(void)
 {
@@ -50,7 +54,7 @@ static inline void *memory(size_t bytes, int huge)
 static inline int run_kernel(const char *name, int argc, char **argv, uint64_t (*turn)(void *),
                              void *argument)
 {
-    double limit = argc > 1 ? atof(argv[1]) : 3, start = cpu_seconds(), now;
+    double limit = argc > 1 ? atof(argv[1]) : DEFAULT_SECONDS, start = cpu_seconds(), now;
     int by_turns = argc > 1 && strchr(argv[1], 'x');
     uint64_t visits = 0;
     for (double turns = 1;; turns++) {
