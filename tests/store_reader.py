@@ -149,7 +149,7 @@ with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BURST_EVENTS = {  # all with an empty unit and without sums
     "burst-edges": "edges", "burst-edges-512": "edges", "burst-edges-4096": "edges", "burst-starts": "points",
     "burst-windows": "windows", "burst-beginnings": "beginnings", "burst-paces": "paces", "path-edges": "edges",
-    "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory",
+    "path-ends": "edges", "path-starts": "edges", "path-windows": "windows", "burst-memory": "memory", "burst-crowded": "points",
     "burst-branches": "branches", "burst-lines": "code-lines", "burst-footprints": "footprints",
     "burst-sharing": "sharing", "burst-page-sizes": "page-sizes"}
 IMPORTED_EVENTS = {"lbr-edges": "edges", "lbr-ranges": "ranges", "lbr-mispredicts": "points"}

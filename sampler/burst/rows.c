@@ -20,6 +20,7 @@ enum {
     EDGES_4096,
     STARTS,
     MEMORY,
+    CROWDED,
     BRANCHES,
     LINES,
     PER_BURST_EDGES,
@@ -36,6 +37,7 @@ static const struct cs_placed_rows_kind kinds[N_KINDS] = {
     [EDGES_4096] = {"burst-edges-4096", &cs_schema_edges},
     [STARTS] = {"burst-starts", &cs_schema_points},
     [MEMORY] = {"burst-memory", &cs_schema_memory},
+    [CROWDED] = {"burst-crowded", &cs_schema_points},
     [BRANCHES] = {"burst-branches", &cs_schema_branches},
     [LINES] = {"burst-lines", &cs_schema_code_lines},
     [PER_BURST_EDGES] = {"burst-windows", &cs_schema_per_burst_edges},
@@ -174,7 +176,7 @@ static int add_footprint(struct cs_burst_rows *rows, const struct cs_burst_memor
     uint64_t row[CS_FOOTPRINT_N];
     const uint32_t *column = memory->column;
     uint32_t n = column[CS_MEMORY_EXECUTIONS - 1];
-    uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1];
+    uint32_t fresh = column[CS_MEMORY_FIRST_LINES - 1] + column[CS_MEMORY_FAR_LINES - 1] + memory->crowded;
     if (!n || fresh * (uint64_t)NEW_EACH < n)
         return 0;
     struct cs_placed_rows_image *image =
@@ -330,6 +332,9 @@ long cs_burst_rows_add(struct cs_burst_rows *rows, pid_t pid, pid_t tid, const s
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_columns(rows, MEMORY, answer->memory[i].addr, answer->memory[i].column,
                          CS_BURST_MEMORY_COLUMNS);
+    for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
+        if (answer->memory[i].crowded)
+            rc = add_columns(rows, CROWDED, answer->memory[i].addr, &answer->memory[i].crowded, 1);
     for (uint32_t i = 0; !rc && i < answer->outcome.n_memory; i++)
         rc = add_footprint(rows, &answer->memory[i]);
     if (!rc)

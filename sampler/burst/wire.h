@@ -110,6 +110,7 @@ struct cs_burst_edge_row {
 struct cs_burst_memory_row {
     uint64_t addr;
     uint32_t column[CS_BURST_MEMORY_COLUMNS];
+    uint32_t crowded; /* accesses to near lines whose set has had too many others since */
     uint64_t
         drawn[CS_BURST_DRAWS]; /* addresses, drawn uniformly from all its accesses, as many as there were */
 };

@@ -12,6 +12,7 @@
  *   burst-paces          paces          how fast the thread ran natively what a burst had followed
  *   burst-starts         points         where bursts began, one a burst
  *   burst-memory         memory         what each memory instruction touched
+ *   burst-crowded        points         accesses to near lines whose set of the first-level cache had too many others since
  *   burst-branches       branches       how predictable each conditional or indirect branch was
  *   burst-lines          code-lines     how soon each 64-byte line of code was fetched again
  *   burst-footprints     footprints     lines drawn from those that a memory instruction touched

@@ -239,6 +239,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
             continue;
         f->new_lines = store->new_lines;
         f->far_lines = store->far_lines;
+        f->crowded = store->crowded;
         f->new_pages = store->new_pages;
         f->far_pages = store->far_pages;
         f->huge = store->huge;

@@ -77,8 +77,9 @@ struct cs_culprit_sharing {
 struct cs_culprit_memory {
     bool seen;
     double executions;
-    double new_lines; /* first in the burst, or 256 and more others since: may miss the first level */
+    double new_lines; /* first in the burst, 256 and more others since, or crowded: may miss */
     double far_lines; /* the second kind alone */
+    double crowded; /* the third: fewer others since, but more of its set than the first level's sets hold */
     double new_pages; /* the same with 64 pages */
     double far_pages;
     double

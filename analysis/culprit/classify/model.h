@@ -452,6 +452,12 @@
 #define CS_MODEL_MERGE_LEAST 0.75
 #endif
 
+/* Of a load's new lines: the share that its set had no room for from which on these are called so; unit: share; source: most
+ * of them; shows: culprit-fresh */
+#ifndef CS_MODEL_CROWDED_SHARE
+#define CS_MODEL_CROWDED_SHARE 0.5
+#endif
+
 /* Evenly spaced accesses that come to a new page less often are a stream, which hardware prefetches within pages; unit: new
  * pages an execution; source: prefetchers stop at 4 KB (SDM, SOG); shows: culprit-fixes */
 #ifndef CS_MODEL_STREAM_PAGES

@@ -41,14 +41,29 @@ static double crowded_bytes(const struct cs_machine *m, const struct cs_culprit_
     return f->sets > 0 ? fmin(f->footprint_bytes * 64 / f->sets, most) : f->footprint_bytes;
 }
 
-/* The same for what a load touches: the lines it often comes back to, and those it seldom does. */
+/* The same for what a load touches: the lines it often comes back to, and those it seldom does. A line that its set had no
+ * room for is in the second level at best, however few there are. */
 struct memory_level rule_level(const struct cs_machine *m, const struct cs_culprit_memory *f)
 {
-    struct memory_level often = level_of(m, crowded_bytes(m, f), f->footprint_least);
-    if (f->cold_bytes <= 0)
-        return often;
-    struct memory_level seldom = level_of(m, f->cold_bytes, false);
-    return (struct memory_level){seldom.name, f->cold * seldom.cycles + (1 - f->cold) * often.cycles};
+    struct memory_level level = level_of(m, crowded_bytes(m, f), f->footprint_least);
+    const double second = m->l2.latency_cycles - m->l1d.latency_cycles;
+    if (f->cold_bytes > 0) {
+        struct memory_level seldom = level_of(m, f->cold_bytes, false);
+        level.name = seldom.name;
+        level.cycles = f->cold * seldom.cycles + (1 - f->cold) * level.cycles;
+    }
+    if (f->crowded > 0 && level.cycles < second)
+        level = (struct memory_level){"L2", level.cycles +
+                                                (second - level.cycles) * fmin(1, f->crowded / f->new_lines)};
+    return level;
+}
+
+/* Do its lines take each other's place in few sets, so that other distances would help? Not where there are more pages than
+ * the TLBs hold. */
+static bool conflicts(const struct cs_machine *m, const struct cs_culprit_memory *f)
+{
+    return f->sets > 0 || (f->crowded >= CS_MODEL_CROWDED_SHARE * f->new_lines && f->crowded > 0 &&
+                           f->footprint_pages <= m->stlb_entries);
 }
 
 /* A footprint that isn't known or of which only a bound is, and the lines seldom used, may lie further out.
@@ -143,11 +158,16 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
     out->high = cost * CS_MODEL_MISS_HIGH;
     if (may_be_further(f) && f->new_lines * m->memory_cycles > out->high)
         out->high = f->new_lines * m->memory_cycles;
-    out->conflicts = f->sets > 0;
+    out->conflicts = conflicts(m, f);
     if (f->sets > 0)
         rule_report(
             out, "lines that share %.0f of the 64 sets of the cache, %s (%s), %.2f new lines per execution",
             f->sets, size, level.name, f->new_lines);
+    else if (out->conflicts)
+        rule_report(out,
+                    "lines that share a set of the cache, which doesn't hold them all (%s), %.2f new lines "
+                    "per execution",
+                    level.name, f->new_lines);
     else if (f->footprint_bytes > 0)
         rule_report(out, "%s over %s%s%s (%s), %.2f new cache lines per execution", pattern(f, from),
                     f->footprint_least ? "more than " : "", size, f->huge > 0.5 ? " on huge pages" : "",
@@ -176,6 +196,8 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
         (f->footprint_pages > 0 && f->footprint_pages <= m->dtlb_entries))
         return false;
     double resident = f->footprint_pages > 0 && walks ? m->stlb_entries / f->footprint_pages : 0;
+    /* A few pages more than the first level has entries: some of them stay. */
+    double gone = walks ? 1 : 1 - m->dtlb_entries / f->footprint_pages;
     double cost = new_small * (walks ? (1 - resident) * m->walk_cycles + resident * CS_MODEL_STLB_HIT
                                      : CS_MODEL_STLB_HIT);
     out->observed = true;
@@ -185,8 +207,9 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
     double together = exposed(s, f, from);
     if (together < 1.0 / CS_MODEL_PAGE_WALKERS)
         together = 1.0 / CS_MODEL_PAGE_WALKERS;
-    out->expected = cost * (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
-                                                           : CS_MODEL_WALK_STORE * stores_wait(s));
+    out->expected = gone * cost *
+                    (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
+                                                    : CS_MODEL_WALK_STORE * stores_wait(s));
     out->high = cost * CS_MODEL_MISS_HIGH;
     rule_report(out, "%.2f new %spages per execution%s", new_small, f->huge > 0 ? "small " : "",
                 f->footprint_pages > m->stlb_entries ? ", more than the TLBs hold" : "");
@@ -256,10 +279,13 @@ bool rule_store_buffer(const struct cs_culprit_stall *s, const struct cs_machine
     out->expected = cost * stores_wait(s) * (near ? CS_MODEL_STORE_NEAR : CS_MODEL_STORE_FAR) *
                     (1 - CS_MODEL_STORE_STEADY * followed(f));
     out->high = may_be_further(f) ? f->new_lines * m->memory_cycles : cost;
-    out->conflicts = f->sets > 0;
+    out->conflicts = conflicts(m, f);
     if (f->sets > 0)
         rule_report(out, "stores to lines that share %.0f of the 64 sets of the cache, %s (%s)", f->sets,
                     size, level.name);
+    else if (out->conflicts)
+        rule_report(out, "stores to lines that share a set of the cache, which doesn't hold them all (%s)",
+                    level.name);
     else
         rule_report(out, "stores to %s (%s), %.2f new cache lines per execution",
                     f->footprint_bytes > 0 ? size : "new lines", level.name, f->new_lines);

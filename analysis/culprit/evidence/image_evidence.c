@@ -187,6 +187,7 @@ static int load_bursts(struct cs_culprit_evidence *e, struct cs_store *store, co
         const char *event;
         struct cs_table **table;
     } bursts[] = {{CS_KIND_MEMORY, "burst-memory", &e->memory},
+                  {CS_KIND_POINTS, "burst-crowded", &e->crowded},
                   {CS_KIND_BRANCHES, "burst-branches", &e->branches},
                   {CS_KIND_CODE_LINES, "burst-lines", &e->lines},
                   {CS_KIND_FOOTPRINTS, "burst-footprints", &e->footprints},
@@ -348,6 +349,7 @@ void cs_culprit_evidence_close(struct cs_culprit_evidence *e)
         return;
     cs_frequency_evidence_fini(&e->flow);
     cs_table_close(e->memory);
+    cs_table_close(e->crowded);
     cs_table_close(e->branches);
     cs_table_close(e->lines);
     cs_table_close(e->footprints);
@@ -442,6 +444,9 @@ struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evid
     culprit_take_sharing(e->sharing, offset, &f);
     f.new_lines = ((double)row[CS_MEMORY_FIRST_LINES] + (double)row[CS_MEMORY_FAR_LINES]) / n;
     f.far_lines = (double)row[CS_MEMORY_FAR_LINES] / n;
+    const uint64_t *crowded = row_of(e->crowded, offset);
+    f.crowded = crowded ? (double)crowded[1] / n : 0;
+    f.new_lines += f.crowded;
     f.new_pages = ((double)row[CS_MEMORY_FIRST_PAGES] + (double)row[CS_MEMORY_FAR_PAGES]) / n;
     f.far_pages = (double)row[CS_MEMORY_FAR_PAGES] / n;
     double loads = (double)row[CS_MEMORY_LOADS];

@@ -25,7 +25,7 @@ int cs_culprit_values(struct cs_store *store, struct cs_culprit_values *out, str
 struct cs_culprit_evidence {
     struct cs_culprit_values values;   /* set by who asks: it is the same for all images of a store */
     struct cs_frequency_evidence flow; /* samples of the time event, edges */
-    struct cs_table *memory, *branches, *lines, *footprints, *sharing, *page_sizes;
+    struct cs_table *memory, *crowded, *branches, *lines, *footprints, *sharing, *page_sizes;
     struct cs_culprit_counted {
         struct cs_table *table; /* samples; NULL = not counted */
         double period;          /* events a sample, those that weren't counted for want of a counter too */

@@ -54,6 +54,7 @@ static void bound_rows(struct cs_burst_shared *to)
         uint32_t *column = to->memory[i].column, bytes = column[CS_MEMORY_BYTES - 1];
         bound_columns(column, CS_BURST_MEMORY_COLUMNS, ACCESSES_MAX * followed);
         column[CS_MEMORY_BYTES - 1] = least(bytes, BYTES_MAX * followed);
+        to->memory[i].crowded = least(to->memory[i].crowded, ACCESSES_MAX * followed);
     }
     for (uint32_t i = 0; i < outcome->n_branches; i++) {
         uint32_t *column = to->branches[i].column;

@@ -4,6 +4,7 @@
  * found by a scan over what the burst touched. It runs only where the number of *changes* of line in between
  * leaves the answer open. */
 #include "sampler/burst/replayer/trace/memory_profile.h"
+#include "sampler/burst/replayer/trace/cache_sets.h"
 #include "sampler/burst/replayer/translator/blocks.h"
 #include "sampler/burst/replayer/translator/code_pages.h"
 #include "sampler/burst/replayer/translator/pages.h"
@@ -92,6 +93,8 @@ static int row_of(struct index *index, uint64_t key, uint32_t *n)
 }
 
 static struct cs_burst_shared *shared;
+static struct cache_sets sets;
+static unsigned ways;
 static struct index memory_index, line_index;
 static struct {
     uint64_t addr;
@@ -171,6 +174,9 @@ void memory_profile_begin(struct cs_burst_shared *with)
     memset(newest_store, 0, sizeof newest_store);
     n_stores = 0;
     pair_generation++;
+    if (!ways)
+        ways = cache_sets_ways_here();
+    cache_sets_begin(&sets, ways);
 }
 
 static void strides(int row, uint32_t *column, uint64_t addr)
@@ -197,6 +203,8 @@ static void places(int row, uint32_t *column, uint64_t addr, uint64_t size)
         int how = use(&lines, line, FAR_LINES);
         column[CS_MEMORY_FIRST_LINES - 1] += how == FIRST;
         column[CS_MEMORY_FAR_LINES - 1] += how == FAR;
+        if (how != SAME && !cache_sets_use(&sets, line))
+            shared->memory[row].crowded += how == NEAR;
         column[CS_MEMORY_LINES - 1] += new_pair((unsigned)row, line);
     }
     for (uint64_t page = addr / PAGE; page <= (addr + size - 1) / PAGE; page++) {

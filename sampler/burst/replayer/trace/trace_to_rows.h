@@ -4,6 +4,7 @@
  * This module reads what translated code left, in rows and in time. A file calls only files above it.
  *
  * Files of this module:
+ *   cache_sets         which lines the first-level cache's sets have
  *   memory_profile     what memory instructions and code touched
  *   return_stack       what a processor's return stack guesses
  *   branch_predictors  what branches did, by simulated predictors

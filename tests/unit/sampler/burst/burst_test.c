@@ -89,6 +89,17 @@ KEPT static void strides_of_a_line(void)
     }
 }
 
+/* Lines of one set of the first-level cache, more than any has ways. */
+KEPT static void strides_of_a_page(void)
+{
+    static uint8_t array[20 * 4096];
+    for (;;) {
+        AS_WRITTEN
+        for (size_t i = 0; i < sizeof array; i += 4096)
+            __asm__ volatile("movb (%0), %%al" : : "r"(array + i) : "rax");
+    }
+}
+
 KEPT static void failing_to_forward(void)
 {
     static uint64_t place[2];
@@ -339,15 +350,21 @@ static void a_store_to_what_is_read_only_ends_a_burst(void **state)
     end(pid);
 }
 
-static const uint32_t *busiest_memory(const struct cs_burst_shared *answer)
+static const struct cs_burst_memory_row *busiest_row(const struct cs_burst_shared *answer)
 {
-    const uint32_t *best = NULL;
+    const struct cs_burst_memory_row *best = NULL;
     for (uint32_t i = 0; i < answer->outcome.n_memory; i++) {
-        const uint32_t *column = answer->memory[i].column;
-        if (column[CS_MEMORY_LOADS - 1] && (!best || column[CS_MEMORY_LOADS - 1] > best[CS_MEMORY_LOADS - 1]))
-            best = column;
+        const uint32_t loads = answer->memory[i].column[CS_MEMORY_LOADS - 1];
+        if (loads && (!best || loads > best->column[CS_MEMORY_LOADS - 1]))
+            best = &answer->memory[i];
     }
     return best;
+}
+
+static const uint32_t *busiest_memory(const struct cs_burst_shared *answer)
+{
+    const struct cs_burst_memory_row *best = busiest_row(answer);
+    return best ? best->column : NULL;
 }
 
 static void a_trace_that_ends_within_a_block_is_cut_before_it(void **state)
@@ -383,6 +400,22 @@ static void a_walk_by_lines_touches_a_new_line_each_time(void **state)
     assert_int_equal(column[CS_MEMORY_SPLIT - 1], 0);
     cs_burst_runner_close(runner);
     end(pid);
+}
+
+static void a_walk_by_pages_finds_no_room_in_its_set(void **state)
+{
+    (void)state;
+    void (*const walks[])(void) = {strides_of_a_page, strides_of_a_line};
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = child(walks[i]);
+        struct cs_burst_runner *runner = runner_of(pid);
+        const struct cs_burst_memory_row *row = busiest_row(go(runner, pid, 4000, 0));
+        assert_non_null(row);
+        const uint32_t loads = row->column[CS_MEMORY_LOADS - 1];
+        assert_in_range(row->crowded, i ? 0 : loads - 22, i ? 0 : loads - 19);
+        cs_burst_runner_close(runner);
+        end(pid);
+    }
 }
 
 static void a_load_wider_than_the_store_before_it_is_blocked(void **state)
@@ -520,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_store_to_what_is_read_only_ends_a_burst),
         cmocka_unit_test(a_trace_that_ends_within_a_block_is_cut_before_it),
         cmocka_unit_test(a_walk_by_lines_touches_a_new_line_each_time),
+        cmocka_unit_test(a_walk_by_pages_finds_no_room_in_its_set),
         cmocka_unit_test(a_load_wider_than_the_store_before_it_is_blocked),
         cmocka_unit_test(a_system_call_ends_a_burst),
         cmocka_unit_test(memory_that_a_program_does_not_use_stays_unused),

@@ -93,6 +93,70 @@ static void pages_that_the_first_tlb_holds_clear_the_dtlb(void **state)
     assert_null(find(&v, CS_CAUSE_DTLB));
 }
 
+/* A column of a matrix in rows of 4 KB, of which this burst's few lines are of one set: spectral_match. */
+static struct cs_culprit_memory column_of_rows(double rows)
+{
+    return (struct cs_culprit_memory){.seen = true,
+                                      .executions = 1000,
+                                      .new_lines = 1,
+                                      .crowded = 0.9,
+                                      .new_pages = rows > 64,
+                                      .steady = 0.97,
+                                      .footprint_bytes = rows * 4096,
+                                      .footprint_pages = rows};
+}
+
+static void lines_that_their_set_has_no_room_for_are_cache_misses(void **state)
+{
+    (void)state;
+    const double rows[] = {66, 48, 12};
+    for (int i = 0; i < 3; i++) {
+        struct cs_culprit_stall s = {
+            .op = &load, .cycles = 9, .m = 1, .bursts = true, .memory = column_of_rows(rows[i])};
+        struct cs_culprit_classification v = classify(&s);
+        assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
+        assert_true(v.suspects[0].share > 0.8 * v.stall && v.suspects[0].conflicts);
+        s.memory.footprint_bytes = rows[i] * 64; /* however few they are */
+        v = classify(&s);
+        assert_int_equal(v.suspects[0].cause, CS_CAUSE_DCACHE);
+        s.memory.new_lines = s.memory.crowded = 0;
+        v = classify(&s);
+        assert_null(find(&v, CS_CAUSE_DCACHE));
+    }
+    struct cs_culprit_stall s = {
+        .op = &load, .cycles = 60, .m = 1, .bursts = true, .memory = column_of_rows(30000)};
+    struct cs_culprit_classification v = classify(&s);
+    const struct cs_culprit_suspect *d = find(&v, CS_CAUSE_DCACHE);
+    assert_true(d && !d->conflicts); /* other distances wouldn't help: there are too many pages */
+}
+
+static void stores_that_their_set_has_no_room_for_fill_the_buffer(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &store, .cycles = 9, .m = 1, .bursts = true, .missing_store = &store};
+    s.missing_store_memory = s.memory = column_of_rows(40);
+    struct cs_culprit_classification v = classify(&s);
+    assert_int_equal(v.suspects[0].cause, CS_CAUSE_STORE_BUFFER);
+    assert_true(v.suspects[0].conflicts);
+}
+
+static void a_few_pages_more_than_the_first_tlb_has_entries_are_worth_little(void **state)
+{
+    (void)state;
+    const double pages[] = {66, 1000};
+    double share[2];
+    for (int i = 0; i < 2; i++) {
+        struct cs_culprit_stall s = {
+            .op = &load, .cycles = 9, .m = 1, .bursts = true, .memory = column_of_rows(pages[i])};
+        s.memory.footprint_bytes = 253 << 10;
+        struct cs_culprit_classification v = classify(&s);
+        const struct cs_culprit_suspect *d = find(&v, CS_CAUSE_DTLB);
+        share[i] = d ? d->share : 0;
+        assert_true(!d || d->high > 5); /* all of them may be gone */
+    }
+    assert_true(share[0] < 0.1 * share[1]);
+}
+
 static void aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits(void **state)
 {
     (void)state;
@@ -342,6 +406,9 @@ int main(void)
         cmocka_unit_test(only_a_store_that_misses_fills_the_store_buffer),
         cmocka_unit_test(blocked_loads_and_locks_and_splits_are_named),
         cmocka_unit_test(pages_that_the_first_tlb_holds_clear_the_dtlb),
+        cmocka_unit_test(lines_that_their_set_has_no_room_for_are_cache_misses),
+        cmocka_unit_test(stores_that_their_set_has_no_room_for_fill_the_buffer),
+        cmocka_unit_test(a_few_pages_more_than_the_first_tlb_has_entries_are_worth_little),
         cmocka_unit_test(aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits),
         cmocka_unit_test(whole_forwards_straight_accesses_and_plain_text_clear_their_suspects),
         cmocka_unit_test(what_indices_point_to_overlaps_and_a_chase_does_not),

@@ -33,6 +33,8 @@ static void check(uint64_t followed_most, uint64_t watched_ns)
         for (unsigned k = 0; k < CS_BURST_MEMORY_COLUMNS; k++)
             assert_true(to.memory[i].column[k] <=
                         (k == CS_MEMORY_BYTES - 1 ? 65536ULL : 16ULL) * o->followed);
+    for (uint32_t i = 0; i < o->n_memory; i++)
+        assert_true(to.memory[i].crowded <= 16ULL * o->followed);
     for (uint32_t i = 0; i < o->n_branches; i++)
         assert_true(to.branches[i].column[CS_BRANCH_KIND - 1] <= 4);
 }
