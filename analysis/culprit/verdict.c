@@ -157,7 +157,6 @@ static void find_several(const struct cs_cycle_account_summary *s, struct cs_cul
 }
 
 #define FLOAT_SAMPLES 0.5 /* of all, at floating-point arithmetic and at what comes next */
-#define BURSTS_MET 0.5    /* of those that saw the code: fewer met denormal numbers elsewhere */
 
 static bool is_float_bound(const struct cs_cycle_account *a, enum cs_culprit_cause named)
 {
@@ -227,10 +226,8 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
          a->summary.high[CS_CAUSE_RETURN] >= CS_MODEL_RETURNS_DOUBT * v.named_share * a->summary.total) ||
         (v.named == CS_CAUSE_RETURN && a->summary.low[CS_CAUSE_RETURN] <= v.rival_share * a->summary.total);
     const bool floats = is_float_bound(a, v.named);
-    const double looked = (double)a->values.looked;
-    v.values_unknown = floats && !(looked > 0);
-    v.denormal = floats && looked > 0 && (double)a->values.denormal >= BURSTS_MET * fmin(v.bursts, looked) &&
-                 a->values.denormal > 0;
+    v.values_unknown = floats && a->values.looked == 0;
+    v.denormal = floats && cs_culprit_met_denormals(&a->values, v.bursts);
     v.unconfirmed = is_unconfirmed(a, v.named);
     v.refuted = cs_culprit_refuted(a, v.named);
     v.enough = (v.bursts >= v.needed || v.counted) && !v.obscure && !v.slight && !v.at_width && !v.sketched &&

@@ -176,7 +176,8 @@ void account_stall_facts(const struct accounting *x, uint32_t i, struct cs_culpr
     s->m = insn->step.m;
     s->static_chain = insn->step.dependency + insn->step.divider;
     s->bursts = x->e->bursts;
-    s->no_denormals = x->e->values.looked > 0 && x->e->values.denormal == 0;
+    s->no_denormals =
+        x->e->values.looked > 0 && !cs_culprit_met_denormals(&x->e->values, x->a->blocks[insn->block].bursts);
     s->code_bytes = x->e->code_bytes;
     s->code_pages = x->e->code_pages;
     if (insn->op.flags & (CS_ISA_OP_LOAD | CS_ISA_OP_STORE))

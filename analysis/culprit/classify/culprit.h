@@ -128,7 +128,7 @@ struct cs_culprit_stall {
     double cycles;       /* an execution */
     double m;            /* of them static; cycles - m is the stall */
     double static_chain; /* of m: dependency and divider */
-    bool no_denormals;   /* bursts looked for such numbers, and met none */
+    bool no_denormals;   /* bursts looked for such numbers, and most of those that saw this met none */
     bool bursts;         /* were there any for this image? Facts not `seen` then mean "didn't run" */
     struct cs_culprit_memory memory, next_memory;
     struct cs_culprit_branch branch;

@@ -405,6 +405,12 @@
 #define CS_MODEL_DENORMAL_MIN 8
 #endif
 
+/* How much denormal numbers count beside causes that were seen: they get what those can't explain; source: any small number;
+ * shows: culprit-fresh */
+#ifndef CS_MODEL_DENORMAL_WEIGHT
+#define CS_MODEL_DENORMAL_WEIGHT 1e-3
+#endif
+
 /* A denormal operand or result, at most; unit: cycles; source: SDM; shows: culprits */
 #ifndef CS_MODEL_DENORMAL_MAX
 #define CS_MODEL_DENORMAL_MAX 160

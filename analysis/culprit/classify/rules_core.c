@@ -301,7 +301,7 @@ bool rule_port_slack(const struct cs_culprit_stall *s, const struct cs_machine *
 /* ---- residual: no evidence of their own ---- */
 
 /* A denormal operand or result takes a slow path of up to 160 cycles (SDM). Which instruction met one isn't observed: named
- * only for floating-point arithmetic that is slow for no other reason. */
+ * only for floating-point arithmetic that is slow for no other reason, and for what others don't explain of it. */
 bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
                    struct cs_culprit_suspect *out)
 {
@@ -313,7 +313,7 @@ bool rule_denormal(const struct cs_culprit_stall *s, const struct cs_machine *m,
         f->new_lines * rule_level(m, f).cycles > rule_rest(s))
         return false;
     out->high = CS_MODEL_DENORMAL_MAX;
-    out->expected = rule_rest(s);
+    out->expected = CS_MODEL_DENORMAL_WEIGHT * rule_rest(s);
     rule_report(out, "floating-point arithmetic, and nothing else explains the time");
     return true;
 }

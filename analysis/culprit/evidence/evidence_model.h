@@ -69,6 +69,13 @@
 #define CS_MODEL_SHARED_BURSTS 2
 #endif
 
+/* ---- values ---- */
+/* Of the bursts that saw the code: fewer met denormal numbers elsewhere; unit: share; source: bursts begin in proportion to time,
+ * so that most of them meet what takes most of it; shows: culprit-fresh */
+#ifndef CS_MODEL_DENORMAL_BURSTS
+#define CS_MODEL_DENORMAL_BURSTS 0.5
+#endif
+
 /* ---- footprints ---- */
 /* Distinct lines among draws above which there are too few repeats to tell how many there are; unit:
  * share; source: trial; shows: culprits */

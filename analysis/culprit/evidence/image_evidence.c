@@ -257,6 +257,12 @@ int cs_culprit_evidence_machine(struct cs_store *store, struct cs_machine *out, 
     return cs_machine_recall(out, &ignored_age_s, err);
 }
 
+bool cs_culprit_met_denormals(const struct cs_culprit_values *values, double bursts)
+{
+    const double met = (double)values->denormal;
+    return met > 0 && met >= CS_MODEL_DENORMAL_BURSTS * fmin(bursts, (double)values->looked);
+}
+
 int cs_culprit_values(struct cs_store *store, struct cs_culprit_values *out, struct cs_error *err)
 {
     int rc = cs_store_counter(store, "burst-values", &out->looked, err);

@@ -20,6 +20,9 @@
 struct cs_culprit_values {
     uint64_t looked, denormal; /* bursts; those whose arithmetic met denormal numbers */
 };
+/* Did enough of those `bursts` that saw some code meet denormal numbers for these to be its own? A burst says that some arithmetic
+ * met them, not which. */
+bool cs_culprit_met_denormals(const struct cs_culprit_values *values, double bursts);
 int cs_culprit_values(struct cs_store *store, struct cs_culprit_values *out, struct cs_error *err);
 
 struct cs_culprit_evidence {

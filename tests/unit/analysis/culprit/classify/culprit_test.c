@@ -233,6 +233,19 @@ static void denormals_are_named_only_when_nothing_else_explains(void **state)
     assert_null(find(&v, CS_CAUSE_DENORMAL));
 }
 
+/* Behind a branch that is mispredicted half of the time (an own program): the branch has what it can take. */
+static void denormals_get_what_other_causes_leave(void **state)
+{
+    (void)state;
+    struct cs_culprit_stall s = {.op = &multiply, .cycles = 59, .m = 0, .bursts = true};
+    s.branch_before = &branch;
+    s.branch_distance = 1;
+    s.before = (struct cs_culprit_branch){.seen = true, .executions = 1000, .missed = 1, .missed_most = 1};
+    struct cs_culprit_classification v = classify(&s);
+    const struct cs_culprit_suspect *p = find(&v, CS_CAUSE_MISPREDICT), *n = find(&v, CS_CAUSE_DENORMAL);
+    assert_true(p && n && p->share > 0.99 * p->high && n->share < n->low + 0.01 * v.stall);
+}
+
 static void running_faster_than_the_model_is_a_gain(void **state)
 {
     (void)state;
@@ -320,6 +333,7 @@ int main(void)
         cmocka_unit_test(the_contexts_of_a_jump_with_many_targets_are_between_learnt_and_not),
         cmocka_unit_test(arithmetic_that_waits_for_a_missing_load_is_not_called_denormal),
         cmocka_unit_test(denormals_are_named_only_when_nothing_else_explains),
+        cmocka_unit_test(denormals_get_what_other_causes_leave),
         cmocka_unit_test(a_chain_that_the_model_leaves_out_has_its_latency_and_no_more),
         cmocka_unit_test(running_faster_than_the_model_is_a_gain),
         cmocka_unit_test(verdicts_keep_their_invariants),

@@ -292,6 +292,19 @@ static void bytes_that_overlap_are_true_sharing_and_others_false(void **state)
     cs_table_close(t);
 }
 
+static void denormals_that_few_bursts_met_are_not_the_codes_own(void **state)
+{
+    (void)state;
+    struct cs_culprit_values v = {.looked = 100, .denormal = 60};
+    assert_true(cs_culprit_met_denormals(&v, 100));
+    assert_true(cs_culprit_met_denormals(&v, 120)); /* not all of them looked */
+    v.denormal = 40;
+    assert_false(cs_culprit_met_denormals(&v, 100));
+    assert_true(cs_culprit_met_denormals(&v, 60)); /* the code ran in few, which may be those */
+    v.denormal = 0;
+    assert_false(cs_culprit_met_denormals(&v, 0));
+}
+
 static void draw_line(struct cs_table *t, uint64_t offset, uint64_t line)
 {
     const uint64_t row[CS_FOOTPRINT_N] = {offset, line, 1, 1};
@@ -395,6 +408,7 @@ int main(void)
         cmocka_unit_test(meetings_of_bursts_tell_how_many_lines_there_are),
         cmocka_unit_test(pages_that_two_accesses_share_count_once),
         cmocka_unit_test(bytes_that_overlap_are_true_sharing_and_others_false),
+        cmocka_unit_test(denormals_that_few_bursts_met_are_not_the_codes_own),
         cmocka_unit_test(lines_of_few_sets_are_told_from_those_of_all),
         cmocka_unit_test(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs),
     };
