@@ -32,7 +32,8 @@ struct measuring {
     struct cs_flat_facts *out;
     struct recency lines, pages;
     double far_lines, far_pages, pointer;
-    double small;        /* share of data's new pages, of the image that is read, that aren't huge ones */
+    double huge_walk;
+    double small; /* what data's new pages, of the image that is read, cost the TLBs, of as many small ones */
     double jumps_missed; /* indirect ones, whatever the predictor has room for */
     struct cs_error *err;
 };
@@ -138,7 +139,8 @@ static int take_lines(struct measuring *m, struct cs_table *table)
 static void take_page_sizes(struct measuring *m, struct cs_table *table)
 {
     const double asked = table ? (double)cs_table_sum(table, CS_PAGE_SIZES_ASKED) : 0;
-    m->small = asked > 0 ? 1 - fmin(1, (double)cs_table_sum(table, CS_PAGE_SIZES_HUGE) / asked) : 1;
+    const double huge = asked > 0 ? fmin(1, (double)cs_table_sum(table, CS_PAGE_SIZES_HUGE) / asked) : 0;
+    m->small = 1 - huge * (1 - m->huge_walk);
 }
 
 static void take_memory(struct measuring *m, struct cs_table *table)
@@ -327,7 +329,7 @@ static int take_targets(const struct cs_edge_flow *flow, double *absent, double 
 int cs_flat_measure(struct cs_store *store, const struct cs_edge_flow *flow, const struct cs_machine *machine,
                     struct cs_flat_facts *out, struct cs_error *err)
 {
-    struct measuring m = {.store = store, .out = out, .err = err};
+    struct measuring m = {.store = store, .out = out, .err = err, .huge_walk = cs_machine_huge_walk(machine)};
     const struct cs_catalog *catalog;
     double unknown = 0, absent = 0;
     *out = (struct cs_flat_facts){0};

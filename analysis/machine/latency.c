@@ -8,6 +8,7 @@
 #include "store/base/order.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -197,6 +198,14 @@ static void measure_core(struct cs_machine *m)
     m->divide_each_cycles = cycles_a_turn(divide_each_thousand, numbers, m->core_hz);
 }
 
+/* One line a page, of more pages than the last TLB holds. */
+static double pages_cycles(const struct cs_machine *m, char *base, size_t pages, uint32_t *order)
+{
+    link_cycle(base, pages, m->page_bytes, m->line_bytes, order);
+    (void)chase_ns(base, pages, 1);
+    return chase_ns(base, 500, 40) * m->core_hz / 1e9;
+}
+
 static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error *err)
 {
     struct cs_time_base clock;
@@ -220,9 +229,7 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     /* One line a page, of four times as many pages as the last TLB holds; the same number of lines on one
      * huge page, below, tells what of it is the data's. */
     size_t many = m->stlb_entries * 2 < 8192 ? m->stlb_entries * 2 : 8192;
-    link_cycle(base, many, m->page_bytes, m->line_bytes, order);
-    (void)chase_ns(base, many, 1);
-    double far = chase_ns(base, 500, 40);
+    const double far = pages_cycles(m, base, many, order);
     munmap(area, most + huge);
     area = mmap(NULL, most + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (area == MAP_FAILED) {
@@ -232,8 +239,9 @@ static int measure_once(struct cs_machine *m, bool with_ladder, struct cs_error 
     base = area + (huge - (uintptr_t)area % huge) % huge;
     (void)madvise(base, most, MADV_HUGEPAGE);
     double hz = m->core_hz, data = level_cycles(base, many * m->line_bytes, m->line_bytes, order, hz);
-    double missed = 1 - (double)m->stlb_entries / (double)many;
-    m->walk_cycles = far * hz / 1e9 > data + 1 ? (far * hz / 1e9 - data) / (missed > 0.5 ? missed : 0.5) : 1;
+    const double missed = fmax(1 - (double)m->stlb_entries / (double)many, 0.5);
+    m->walk_cycles = far > data + 1 ? (far - data) / missed : 1;
+    m->huge_walk_cycles = fmax(1, (pages_cycles(m, base, many, order) - data) / missed);
     m->l1d.latency_cycles = level_cycles(base, m->l1d.bytes / 2, m->line_bytes, order, hz);
     m->l2.latency_cycles = level_cycles(base, m->l2.bytes / 2, m->line_bytes, order, hz);
     if (m->l3.bytes) {
@@ -280,6 +288,7 @@ int cs_machine_measure(struct cs_machine *m, struct cs_error *err)
     m->l3.latency_cycles = lesser(again.l3.latency_cycles, m->l3.latency_cycles);
     m->memory_cycles = lesser(again.memory_cycles, m->memory_cycles);
     m->walk_cycles = lesser(again.walk_cycles, m->walk_cycles);
+    m->huge_walk_cycles = lesser(again.huge_walk_cycles, m->huge_walk_cycles);
     m->forward_cycles = lesser(again.forward_cycles, m->forward_cycles);
     m->update_cycles = lesser(again.update_cycles, m->update_cycles);
     m->divide_cycles = lesser(again.divide_cycles, m->divide_cycles);

@@ -140,6 +140,7 @@ static const struct field fields[] = {
     {"l3_cycles", offsetof(struct cs_machine, l3.latency_cycles), NUMBER},
     FIELD(memory_cycles, NUMBER),
     FIELD(walk_cycles, NUMBER),
+    FIELD(huge_walk_cycles, NUMBER),
     FIELD(lock_cycles, NUMBER),
     FIELD(forward_cycles, NUMBER),
     FIELD(update_cycles, NUMBER),

@@ -85,13 +85,24 @@ struct cs_machine {
     double update_cycles;  /* of an addition to one word in memory, over and over; 0 = not measured */
     /* 64-bit divisions of wide numbers: one waiting for the other, each by itself; 0 = not measured */
     double divide_cycles, divide_each_cycles;
-    double walk_cycles;          /* added by a miss of the last-level TLB whose page table is cached */
+    double walk_cycles; /* added by a miss of the last-level TLB whose page table is cached */
+    /* The same of data on huge pages. A hypervisor that has no huge pages for its guest's leaves TLBs the small ones: then it isn't
+     * much less. 0 = not measured */
+    double huge_walk_cycles;
     uint32_t dtlb_entries;       /* first level, small pages */
     uint32_t stlb_entries;       /* last level, shared or data */
     uint32_t itlb_entries;       /* first level, small pages */
     uint32_t store_buffer;       /* entries */
     double mispredict_cycles[2]; /* least and most that one costs */
 };
+
+/* What a miss of the last-level TLB costs on huge pages, of what it does on small ones; 0 where huge pages are huge to the TLBs, too:
+ * below a quarter it is the chase's own noise. */
+static inline double cs_machine_huge_walk(const struct cs_machine *m)
+{
+    const double left = m->walk_cycles > 0 ? m->huge_walk_cycles / m->walk_cycles : 0;
+    return left < 0.25 ? 0 : left < 1 ? left : 1;
+}
 
 /* Sizes, features, model; nothing measured (core_hz and latencies 0). Always fills `out`: what can't be found
  * gets a stated default. Microseconds. */

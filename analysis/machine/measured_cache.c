@@ -43,13 +43,13 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
     *age_s = since_boot() - json_number_value(json_object_get(kept, "measured_s"));
     char *text = json_dumps(json_object_get(kept, "machine"), JSON_COMPACT);
     struct cs_machine then;
-    bool same = text && boot && *boot && strcmp(boot, boot_id) == 0 && *age_s >= 0 &&
-                *age_s <= MOST_SECONDS &&
-                json_integer_value(json_object_get(kept, "cpus")) == sysconf(_SC_NPROCESSORS_ONLN) &&
-                cs_machine_from_json(text, &then) == 0 && cs_machine_alike(&then, m) &&
-                then.l3.bytes == m->l3.bytes && then.core_hz > 0 && then.memory_cycles > 0 &&
-                then.forward_cycles > 0 && then.update_cycles > 0 && then.divide_cycles > 0 &&
-                json_object_get(json_object_get(kept, "machine"), "shared_most_cycles");
+    bool same =
+        text && boot && *boot && strcmp(boot, boot_id) == 0 && *age_s >= 0 && *age_s <= MOST_SECONDS &&
+        json_integer_value(json_object_get(kept, "cpus")) == sysconf(_SC_NPROCESSORS_ONLN) &&
+        cs_machine_from_json(text, &then) == 0 && cs_machine_alike(&then, m) &&
+        then.l3.bytes == m->l3.bytes && then.core_hz > 0 && then.memory_cycles > 0 &&
+        then.huge_walk_cycles > 0 && then.forward_cycles > 0 && then.update_cycles > 0 &&
+        then.divide_cycles > 0 && json_object_get(json_object_get(kept, "machine"), "shared_most_cycles");
     free(text);
     if (!same)
         return false;
@@ -61,6 +61,7 @@ static bool take(struct cs_machine *m, const json_t *kept, const char *boot_id, 
     m->divide_cycles = then.divide_cycles;
     m->divide_each_cycles = then.divide_each_cycles;
     m->walk_cycles = then.walk_cycles;
+    m->huge_walk_cycles = then.huge_walk_cycles;
     m->memory_cycles = then.memory_cycles;
     m->l1d.latency_cycles = then.l1d.latency_cycles;
     m->l2.latency_cycles = then.l2.latency_cycles;

@@ -244,6 +244,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
         f->new_pages = store->new_pages;
         f->far_pages = store->far_pages;
         f->huge = store->huge;
+        f->spared = store->spared;
         f->steady = store->steady;
         f->sets = store->sets;
         f->footprint_bytes = store->footprint_bytes;

@@ -82,8 +82,8 @@ struct cs_culprit_memory {
     double crowded; /* the third: fewer others since, but more of its set than the first level's sets hold */
     double new_pages; /* the same with 64 pages */
     double far_pages;
-    double
-        huge; /* share of the places seen that are on huge pages, if the TLBs hold these; 0 where nobody looked */
+    double huge;      /* share of the places seen that are on huge pages; 0 where nobody looked */
+    double spared;    /* of what new pages cost the TLBs, what these spare */
     double pointer;   /* the address came out of a load shortly before */
     double steady;    /* share of strides equal to the one before */
     double same_line; /* share of strides shorter than a line */
@@ -98,10 +98,10 @@ struct cs_culprit_memory {
         sets; /* of the first level's 64, that the lines mostly fall into, more than these hold; 0 = no conflict */
 };
 
-/* New pages an execution that take an entry of the TLBs each: those that aren't huge. */
+/* New pages an execution, as so many small ones. */
 static inline double cs_culprit_new_small(const struct cs_culprit_memory *f)
 {
-    return f->new_pages * (1 - f->huge);
+    return f->new_pages * (1 - f->spared);
 }
 
 struct cs_culprit_branch {

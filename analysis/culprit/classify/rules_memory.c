@@ -111,6 +111,15 @@ static const char *pattern(const struct cs_culprit_memory *f, const struct cs_cu
                                                     : "scattered accesses";
 }
 
+/* Latencies are measured on huge pages. Where a hypervisor splits these, those of large sets have a walk within. Who is on huge
+ * pages pays it once: it is the DTLB's. */
+static double walks_within(const struct cs_machine *m, const struct cs_culprit_memory *f)
+{
+    const bool large = f->footprint_bytes > (double)m->stlb_entries * m->page_bytes;
+    const double walk = large && cs_machine_huge_walk(m) > 0 ? m->huge_walk_cycles : 0;
+    return f->huge * fmin(fmin(f->new_pages, f->new_lines) * walk, f->new_lines * m->memory_cycles / 2);
+}
+
 /* A load that stays in lines used less than 256 other lines ago hits a first level of 512; so does one whose
  * lines, all together, fit it. A software prefetch, which bursts don't follow, is never cleared. */
 bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
@@ -146,7 +155,7 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
         return weight == 1;
     }
     struct memory_level level = rule_level(m, f);
-    double cost = f->new_lines * level.cycles;
+    double cost = f->new_lines * level.cycles - walks_within(m, f);
     if (f->new_lines < CS_MODEL_RATE_NEGLIGIBLE || cost <= CS_MODEL_COST_MIN)
         return false;
     char size[32];
@@ -211,8 +220,9 @@ bool rule_d_tlb(const struct cs_culprit_stall *s, const struct cs_machine *m, st
                     (rule_is(s->op, CS_ISA_OP_LOAD) ? CS_MODEL_WALK_LOAD * together
                                                     : CS_MODEL_WALK_STORE * stores_wait(s));
     out->high = cost * CS_MODEL_MISS_HIGH;
-    rule_report(out, "%.2f new %spages per execution%s", new_small, f->huge > 0 ? "small " : "",
-                f->footprint_pages > m->stlb_entries ? ", more than the TLBs hold" : "");
+    rule_report(out, "%.2f new pages per execution%s%s", f->huge > f->spared ? f->new_pages : new_small,
+                f->footprint_pages > m->stlb_entries ? ", more than the TLBs hold" : "",
+                f->huge > 0.5 && f->huge > f->spared ? "; the hypervisor splits their huge pages" : "");
     return true;
 }
 

@@ -426,15 +426,21 @@ static void take_sets(const struct cs_culprit_evidence *e, uint64_t offset, cons
         fmax(f->new_lines, 1 - (double)(row[CS_MEMORY_STRIDE_ZERO] + row[CS_MEMORY_STRIDE_LINE]) / strides);
 }
 
-/* A huge page takes one entry of the TLBs, as a small one does. */
+/* A huge page takes one entry of the TLBs, as a small one does. Where a hypervisor splits it, it takes as many as small ones do,
+ * and spares a part of the walk only. */
 static void take_page_sizes(const struct cs_culprit_evidence *e, uint64_t offset, struct cs_culprit_memory *f)
 {
     const uint64_t *row = row_of(e->page_sizes, offset);
-    const double asked = row ? (double)row[CS_PAGE_SIZES_ASKED] : 0;
-    if (asked <= 0 || f->footprint_bytes / HUGE_BYTES > e->machine.stlb_entries)
+    const double asked = row ? (double)row[CS_PAGE_SIZES_ASKED] : 0, left = cs_machine_huge_walk(&e->machine);
+    if (asked <= 0)
         return;
     f->huge = fmin(1, (double)row[CS_PAGE_SIZES_HUGE] / asked);
-    f->footprint_pages *= 1 - f->huge * (1 - SMALL_BYTES / HUGE_BYTES);
+    if (left > 0) {
+        f->spared = f->huge * (1 - left);
+    } else if (f->footprint_bytes / HUGE_BYTES <= e->machine.stlb_entries) {
+        f->spared = f->huge;
+        f->footprint_pages *= 1 - f->huge * (1 - SMALL_BYTES / HUGE_BYTES);
+    }
 }
 
 struct cs_culprit_memory cs_culprit_evidence_memory(const struct cs_culprit_evidence *e, uint64_t offset)

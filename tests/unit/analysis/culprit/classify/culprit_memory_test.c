@@ -81,13 +81,13 @@ static void pages_that_the_first_tlb_holds_clear_the_dtlb(void **state)
     v = classify(&s);
     assert_null(find(&v, CS_CAUSE_DTLB));
     s.memory.footprint_pages = 30000;
-    s.memory.huge = 1; /* 4 KB of a huge page are no page of the TLBs */
+    s.memory.spared = 1; /* 4 KB of a huge page are no page of the TLBs */
     v = classify(&s);
     assert_null(find(&v, CS_CAUSE_DTLB));
-    s.memory.huge = 0.5;
+    s.memory.spared = 0.5;
     v = classify(&s);
     assert_non_null(find(&v, CS_CAUSE_DTLB));
-    s.memory.huge = 0;
+    s.memory.spared = 0;
     s.memory.new_pages = 0; /* stays in pages that it used a moment ago */
     v = classify(&s);
     assert_null(find(&v, CS_CAUSE_DTLB));
@@ -155,6 +155,37 @@ static void a_few_pages_more_than_the_first_tlb_has_entries_are_worth_little(voi
         assert_true(!d || d->high > 5); /* all of them may be gone */
     }
     assert_true(share[0] < 0.1 * share[1]);
+}
+
+/* A walk that the measured latency has within is the DTLB's, where the data lie on huge pages that are split. */
+static void a_walk_of_a_split_huge_page_counts_once(void **state)
+{
+    (void)state;
+    struct cs_machine m = machine();
+    struct cs_culprit_classification v;
+    struct cs_culprit_stall s;
+    double d_cache[2], d_tlb[2];
+    m.walk_cycles = 200;
+    m.huge_walk_cycles = 100;
+    assert_true(fabs(cs_machine_huge_walk(&m) - 0.5) < 1e-9);
+    for (int huge = 0; huge < 2; huge++) {
+        cs_culprit_stall_init(&s, &load);
+        s.cycles = 2000;
+        s.bursts = true;
+        s.memory = chase(1e9);
+        s.memory.new_pages = 1;
+        s.memory.footprint_pages = 250000;
+        s.memory.huge = huge;
+        s.memory.spared = 0.5 * huge;
+        cs_culprit_classify(&s, &m, &v);
+        d_cache[huge] = find(&v, CS_CAUSE_DCACHE)->expected;
+        d_tlb[huge] = find(&v, CS_CAUSE_DTLB)->expected;
+    }
+    assert_true(d_cache[1] < d_cache[0] - 50 && d_tlb[1] < 0.6 * d_tlb[0]);
+    m.huge_walk_cycles = 20; /* huge pages are huge: a difference of the chase's noise */
+    assert_true(cs_machine_huge_walk(&m) <= 0);
+    cs_culprit_classify(&s, &m, &v);
+    assert_true(fabs(find(&v, CS_CAUSE_DCACHE)->expected - d_cache[0]) < 1e-6);
 }
 
 static void aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits(void **state)
@@ -409,6 +440,7 @@ int main(void)
         cmocka_unit_test(lines_that_their_set_has_no_room_for_are_cache_misses),
         cmocka_unit_test(stores_that_their_set_has_no_room_for_fill_the_buffer),
         cmocka_unit_test(a_few_pages_more_than_the_first_tlb_has_entries_are_worth_little),
+        cmocka_unit_test(a_walk_of_a_split_huge_page_counts_once),
         cmocka_unit_test(aliasing_is_named_where_loads_meet_young_stores_on_cores_that_compare_twelve_bits),
         cmocka_unit_test(whole_forwards_straight_accesses_and_plain_text_clear_their_suspects),
         cmocka_unit_test(what_indices_point_to_overlaps_and_a_chase_does_not),

@@ -353,7 +353,8 @@ static void lines_of_few_sets_are_told_from_those_of_all(void **state)
 }
 
 /* One access that comes to a new page each time; of the places that it drew so many were asked and on huge pages. */
-static struct cs_culprit_memory memory_on(uint64_t asked, uint64_t huge, double stlb_entries)
+static struct cs_culprit_memory memory_on(uint64_t asked, uint64_t huge, double stlb_entries,
+                                          double huge_walk)
 {
     struct cs_culprit_evidence e = {.memory = cs_table_open(&cs_schema_memory),
                                     .page_sizes = cs_table_open(&cs_schema_page_sizes)};
@@ -366,6 +367,8 @@ static struct cs_culprit_memory memory_on(uint64_t asked, uint64_t huge, double 
     row[CS_MEMORY_FIRST_LINES] = row[CS_MEMORY_FIRST_PAGES] = 50000;
     row[CS_MEMORY_FAR_LINES] = row[CS_MEMORY_FAR_PAGES] = 50000;
     e.machine.stlb_entries = (uint32_t)stlb_entries;
+    e.machine.walk_cycles = 40;
+    e.machine.huge_walk_cycles = huge_walk;
     assert_int_equal(cs_table_add(e.memory, row), 0);
     assert_int_equal(cs_table_add(e.page_sizes, sizes), 0);
     const struct cs_culprit_memory f = cs_culprit_evidence_memory(&e, 16);
@@ -376,17 +379,21 @@ static struct cs_culprit_memory memory_on(uint64_t asked, uint64_t huge, double 
 
 TEST(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs)
 {
-    const struct cs_culprit_memory small = memory_on(16, 0, 1536), huge = memory_on(16, 16, 1536),
-                                   both = memory_on(16, 8, 1536), unknown = memory_on(0, 0, 1536),
-                                   beyond = memory_on(16, 16, 1);
+    const struct cs_culprit_memory small = memory_on(16, 0, 1536, 0), huge = memory_on(16, 16, 1536, 0),
+                                   both = memory_on(16, 8, 1536, 0), unknown = memory_on(0, 0, 1536, 0),
+                                   beyond = memory_on(16, 16, 1, 0), split = memory_on(16, 16, 1536, 30),
+                                   noise = memory_on(16, 16, 1536, 2);
     assert_true(small.footprint_pages > 10000 && small.huge <= 0);
     assert_true(fabs(cs_culprit_new_small(&small) - 1) < 1e-9);
     assert_true(fabs(cs_culprit_new_small(&huge)) < 1e-9);
     assert_true(fabs(huge.footprint_pages * 512 - small.footprint_pages) < 1);
     assert_true(fabs(cs_culprit_new_small(&both) - 0.5) < 1e-9);
-    assert_true(fabs(cs_culprit_new_small(&unknown) - 1) < 1e-9); /* nobody looked */
-    assert_true(fabs(cs_culprit_new_small(&beyond) - 1) < 1e-9);  /* more huge pages than the TLBs hold */
-    assert_true(fabs(huge.new_pages - 1) < 1e-9);                 /* prefetchers stop at 4 KB all the same */
+    assert_true(fabs(cs_culprit_new_small(&unknown) - 1) < 1e-9);  /* nobody looked */
+    assert_true(fabs(cs_culprit_new_small(&beyond) - 1) < 1e-9);   /* more huge pages than the TLBs hold */
+    assert_true(fabs(cs_culprit_new_small(&split) - 0.75) < 1e-9); /* a hypervisor has small pages below */
+    assert_true(fabs(split.footprint_pages - small.footprint_pages) < 1e-9);
+    assert_true(fabs(cs_culprit_new_small(&noise)) < 1e-9);
+    assert_true(fabs(huge.new_pages - 1) < 1e-9); /* prefetchers stop at 4 KB all the same */
 }
 
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
