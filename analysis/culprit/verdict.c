@@ -172,7 +172,7 @@ static bool is_float_bound(const struct cs_cycle_account *a, enum cs_culprit_cau
     return all > 0 && at_floats >= FLOAT_SAMPLES * all;
 }
 
-struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
+static struct cs_culprit_verdict verdict_of(const struct cs_cycle_account *a)
 {
     struct cs_culprit_verdict v = {
         .first = CS_N_CAUSES, .second = CS_N_CAUSES, .needed = CS_MODEL_VERDICT_BURSTS_MIN};
@@ -235,5 +235,58 @@ struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
     if (!v.enough)
         find_several(&a->summary, &v);
     assert(v.n_several <= CS_VERDICT_SEVERAL_MAX);
+    return v;
+}
+
+/* Samples that no cause can have if the code ran no more often than timed bursts say: beyond M and the most of each cause. */
+static double unknown_as_timed(const struct cs_cycle_account *a)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < a->cfg->n_insns && a->cycles_a_sample > 0; i++) {
+        const struct cs_cycle_account_insn *insn = &a->insns[i];
+        double left = insn->cycles * a->scale / a->scale_sure - insn->step.m;
+        if (insn->fused || !insn->classification || !(insn->visits > 0))
+            continue;
+        for (unsigned k = 0; k < insn->classification->n; k++)
+            left -= insn->classification->suspects[k].high;
+        sum += fmax(0, left) * insn->visits * a->scale_sure / a->cycles_a_sample;
+    }
+    return fmin(fmax(sum, a->summary.unexplained), a->summary.total);
+}
+
+/* The same time by no more executions than timed bursts say: known causes share what is left to them. */
+static struct cs_cycle_account as_timed(const struct cs_cycle_account *a)
+{
+    struct cs_cycle_account timed = *a;
+    struct cs_cycle_account_summary *s = &timed.summary;
+    s->unexplained = unknown_as_timed(a);
+    const double known = s->total - a->summary.unexplained,
+                 less = known > 0 ? (s->total - s->unexplained) / known : 1;
+    for (int c = 0; c < CS_N_CAUSES; c++) {
+        s->low[c] *= less;
+        s->high[c] *= less;
+        s->share[c] *= less;
+        s->statics[c] *= less;
+    }
+    s->contended *= less;
+    s->sharing_in_doubt *= less;
+    s->execution *= less;
+    timed.scale = a->scale_sure;
+    return timed;
+}
+
+struct cs_culprit_verdict cs_culprit_verdict(const struct cs_cycle_account *a)
+{
+    struct cs_culprit_verdict v = verdict_of(a);
+    if (!(a->scale_sure > 0) || !(a->scale > a->scale_sure) || !(v.enough || v.n_several))
+        return v;
+    const struct cs_cycle_account timed = as_timed(a);
+    const struct cs_culprit_verdict other = verdict_of(&timed);
+    if (v.enough ? other.enough && other.named == v.named : other.n_several > 0)
+        return v;
+    v.stretched = true;
+    v.unknown_as_timed = timed.summary.unexplained / timed.summary.total;
+    v.enough = false;
+    v.n_several = 0;
     return v;
 }

@@ -44,6 +44,9 @@ struct cs_culprit_verdict {
     /* First only because timed bursts lift the scale: by the fit it has no more than the second. No number of bursts tells
      * them apart then. */
     bool lifted;
+    /* A verdict at the most executions that timed bursts allow, and none at as many as they say; what has no cause then. */
+    bool stretched;
+    double unknown_as_timed;
     /* A static cause where another thread writes lines of this code. The fit took what that costs for cycles of the schedule:
      * nothing timed it, or it may be as much. Or a chain through memory, or a lock, where false sharing of its line may cost
      * as much. Or sharing, which at the least that such a line costs wouldn't be first. */

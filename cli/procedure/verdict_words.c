@@ -114,6 +114,14 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             words_of(v->first), 100 * v->first_share, words_of(v->second), 100 * v->second_share);
         return;
     }
+    if (v->stretched) {
+        snprintf(
+            text, size,
+            "No cause named: %s has %.0f %% at most. By the executions that timed bursts say, %.0f %% of "
+            "this function's time has no known cause",
+            words_of(v->named), 100 * v->named_share, 100 * v->unknown_as_timed);
+        return;
+    }
     if (v->contended && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: another thread writes cache lines that this function uses, and calc can't "

@@ -156,3 +156,9 @@
 #ifndef CS_MODEL_TIMED_SPREAD
 #define CS_MODEL_TIMED_SPREAD 0.5
 #endif
+
+/* How far all timed bursts of a program are off together, however many there are; unit: standard deviation of the log;
+ * source: callgrind's counts of seven programs (docs/lab/culprits.md); shows: unexplained-stall */
+#ifndef CS_MODEL_TIMED_BIAS
+#define CS_MODEL_TIMED_BIAS 0.5
+#endif

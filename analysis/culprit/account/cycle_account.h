@@ -117,7 +117,9 @@ struct cs_cycle_account {
     bool scale_fitted; /* else counted */
     double
         scale_timed; /* by timed intervals; 0 = none. What runs after a burst is warm: it bounds a fitted scale */
-    double scale_model;      /* a fitted scale by the sum alone */
+    double scale_model; /* a fitted scale by the sum alone */
+    /* Where more would fit, but timed bursts allow no more: as many as they say. Else 0. */
+    double scale_sure;
     bool frequencies;        /* from bursts; else all blocks are taken to run equally often */
     double operation_cycles; /* that an operation takes at least: 1 / the width of the model */
     size_t n_paths, n_generic;

@@ -145,17 +145,21 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
 }
 
 /* Timed intervals run after a burst, with caches warm: of a stream from memory executions are fewer by far. A scale that is
- * above by more than so few bursts may be off lacks a cause. */
+ * above by more than so few bursts may be off, one from the other and all together, lacks a cause. The misfit is convex, so
+ * that the bound itself fits best of what they allow. */
 static void bound_scale(const struct accounting *x)
 {
     struct cs_cycle_account *a = x->a;
     const double timed = a->scale_timed;
-    if (!(timed > 0) || a->scale < timed * exp(CS_MODEL_VERDICT_SD * CS_MODEL_TIMED_SPREAD /
-                                               sqrt(x->e->flow.input.flow->n_timed)))
+    if (!(timed > 0))
         return;
-    a->scale = fmin(a->scale, timed);
-    a->scale_low = fmin(a->scale_low, a->scale);
-    a->scale_high = fmax(a->scale, fmin(a->scale_high, timed));
+    const double apart = CS_MODEL_TIMED_SPREAD / sqrt(x->e->flow.input.flow->n_timed),
+                 most = timed * exp(CS_MODEL_VERDICT_SD * hypot(apart, CS_MODEL_TIMED_BIAS));
+    if (a->scale <= most)
+        return;
+    a->scale = a->scale_high = most;
+    a->scale_low = fmin(a->scale_low, timed);
+    a->scale_sure = timed;
 }
 
 void account_scale(const struct accounting *x, struct cs_culprit_stall *const *stalls)

@@ -252,6 +252,7 @@ static void take_line_of_store(const struct accounting *x, uint32_t i)
         f->footprint_least = store->footprint_least;
         f->cold = store->cold;
         f->cold_bytes = store->cold_bytes;
+        f->cold_least = store->cold_least;
         return;
     }
 }

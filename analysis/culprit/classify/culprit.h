@@ -90,6 +90,7 @@ struct cs_culprit_memory {
     double split, page_split, blocked, aliased, forwarded;
     double footprint_bytes; /* distinct lines over all bursts, estimated; 0 = unknown */
     double cold_bytes; /* the same for those accesses that go to lines seldom used; 0 = all are used alike */
+    bool cold_least;   /* that is a lower bound */
     double cold;       /* share of accesses to new lines that do */
     double footprint_pages;                                /* entries of the TLBs; 0 = unknown */
     bool footprint_least;                                  /* these are lower bounds */

@@ -48,7 +48,7 @@ struct memory_level rule_level(const struct cs_machine *m, const struct cs_culpr
     struct memory_level level = level_of(m, crowded_bytes(m, f), f->footprint_least);
     const double second = m->l2.latency_cycles - m->l1d.latency_cycles;
     if (f->cold_bytes > 0) {
-        struct memory_level seldom = level_of(m, f->cold_bytes, false);
+        struct memory_level seldom = level_of(m, f->cold_bytes, f->cold_least);
         level.name = seldom.name;
         level.cycles = f->cold * seldom.cycles + (1 - f->cold) * level.cycles;
     }
@@ -179,8 +179,8 @@ bool rule_d_cache(const struct cs_culprit_stall *s, const struct cs_machine *m,
                     level.name, f->new_lines);
     else if (f->footprint_bytes > 0)
         rule_report(out, "%s over %s%s%s (%s), %.2f new cache lines per execution", pattern(f, from),
-                    f->footprint_least ? "more than " : "", size, f->huge > 0.5 ? " on huge pages" : "",
-                    level.name, f->new_lines);
+                    (f->cold_bytes > 0 ? f->cold_least : f->footprint_least) ? "more than " : "", size,
+                    f->huge > 0.5 ? " on huge pages" : "", level.name, f->new_lines);
     else
         rule_report(out, "%s, %.2f new cache lines per execution", pattern(f, from), f->new_lines);
     return true;

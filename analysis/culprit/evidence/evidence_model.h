@@ -114,6 +114,14 @@
 #define CS_MODEL_WORKING_SET_SURE 128
 #endif
 
+/* Of draws, lines that no second burst drew, and new lines an execution, from which on those seldom used have a lower bound;
+ * unit: share, lines; source: most, and a cold simulated cache (docs/lab/culprits.md); shows: unexplained-stall */
+#ifndef CS_MODEL_COLD_MOST
+#define CS_MODEL_COLD_MOST 0.5
+#endif
+#ifndef CS_MODEL_COLD_NEW
+#define CS_MODEL_COLD_NEW 0.5
+#endif
 /* Draws of one burst that may share a page; unit: draws; source: trial; shows: culprits */
 #ifndef CS_MODEL_DRAWS_TOGETHER
 #define CS_MODEL_DRAWS_TOGETHER 7.5

@@ -44,6 +44,7 @@ static size_t first_row(struct cs_table *table, uint64_t offset)
 
 struct footprint {
     double draws, meetings;
+    double once, twice; /* rows of so many bursts */
 };
 
 /* Adds an instruction's draws; `shift` makes pages of lines. Rows ascend by line. */
@@ -63,9 +64,24 @@ static struct footprint meetings_of(struct cs_table *table, uint64_t offset, uns
         }
         same += (double)row[CS_FOOTPRINT_BURSTS];
         f.draws += (double)row[CS_FOOTPRINT_BURSTS];
+        f.once += row[CS_FOOTPRINT_BURSTS] == 1;
+        f.twice += row[CS_FOOTPRINT_BURSTS] == 2;
     }
     f.meetings += same * (same - 1) / 2;
     return f;
+}
+
+/* Where the range of the addresses is no measure, what was drawn once still is: Chao's count is a lower bound, whichever
+ * addresses are used. Most draws must be such, or a cold start of each burst makes them. */
+static void bound_cold(const struct footprint *l, struct cs_culprit_memory *f)
+{
+    const double bytes = 64 * l->once * l->once / (2 * fmax(1, l->twice));
+    if (l->draws < CS_MODEL_WORKING_SET_SURE || l->once < CS_MODEL_COLD_MOST * l->draws ||
+        f->new_lines < CS_MODEL_COLD_NEW || bytes < 2 * f->footprint_bytes)
+        return;
+    f->cold = l->once / l->draws;
+    f->cold_bytes = bytes;
+    f->cold_least = true;
 }
 
 void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, double bursts,
@@ -95,7 +111,7 @@ void culprit_measure_footprint(struct cs_table *footprints, uint64_t offset, dou
         f->footprint_pages = all.pages;
         f->footprint_least = all.least;
     } else if (all.least) {
-        return;
+        bound_cold(&l, f);
     } else if (all.bytes < 2 * f->footprint_bytes) { /* some few meetings are off by as much */
         f->footprint_bytes = all.bytes;
     } else {

@@ -121,6 +121,39 @@ static void a_miss_that_no_burst_saw_is_no_verdict(void **state)
     assert_true(of_a_load(CS_CAUSE_DEPENDENCY, false, CS_ISA_OP_LOAD).enough); /* the text shows it */
 }
 
+/* 60 samples have a cause at the most executions that timed bursts allow; they say as many, or fewer by this factor. */
+static struct cs_culprit_verdict verdict_stretched(double factor)
+{
+    struct cs_culprit_classification none = {0};
+    struct cs_cfg cfg = {.n_insns = 1, .n_blocks = 1};
+    struct cs_cycle_account_insn insn = {
+        .visits = 1, .classification = &none, .cycles = 100, .step.port = 60, .step.m = 60};
+    struct cs_cycle_account_block block = {.bursts = 1000};
+    struct cs_cycle_account a = {.cfg = &cfg,
+                                 .insns = &insn,
+                                 .blocks = &block,
+                                 .frequencies = true,
+                                 .scale = 5,
+                                 .scale_model = 10,
+                                 .scale_timed = 1,
+                                 .scale_sure = 5 / factor,
+                                 .scale_fitted = true,
+                                 .cycles_a_sample = 5,
+                                 .summary.total = 100};
+    a.summary.statics[CS_CAUSE_PORT] = 60;
+    a.summary.unexplained = 40;
+    return cs_culprit_verdict(&a);
+}
+
+static void a_cause_is_named_only_if_it_is_one_at_the_executions_that_bursts_say(void **state)
+{
+    (void)state;
+    const struct cs_culprit_verdict as_many = verdict_stretched(1.1), fewer = verdict_stretched(3);
+    assert_true(as_many.enough && !as_many.stretched);
+    assert_true(fewer.stretched && !fewer.enough && !fewer.n_several);
+    assert_true(fabs(fewer.unknown_as_timed - 0.8) < 1e-6); /* a third of 60 is left */
+}
+
 static void what_nothing_explains_is_not_covered_by_a_small_cause(void **state)
 {
     (void)state;
@@ -321,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_bursts_as_needed_name_the_wrong_one_of_two_causes_seldom),
         cmocka_unit_test(what_the_schedule_has_only_by_a_lifted_scale_is_no_evidence_for_it),
+        cmocka_unit_test(a_cause_is_named_only_if_it_is_one_at_the_executions_that_bursts_say),
         cmocka_unit_test(no_number_of_bursts_names_what_is_first_by_the_lifted_scale_alone),
         cmocka_unit_test(a_miss_that_no_burst_saw_is_no_verdict),
         cmocka_unit_test(what_nothing_explains_is_not_covered_by_a_small_cause),

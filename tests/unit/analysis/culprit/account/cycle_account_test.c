@@ -236,10 +236,18 @@ static void timed_intervals_bound_a_fitted_scale_and_lift_it_as_far_as_the_model
     assert_true(fitted->scale_timed == 0 && fitted->scale_model == fitted->scale);
 
     struct cs_cycle_account *slower = account_by_flow(&e, &flow, fitted->scale / 4);
-    assert_true(fabs(slower->scale / fitted->scale - 0.25) < 1e-6);
+    assert_true(slower->scale_sure > 0 && slower->scale > 2 * slower->scale_timed);
+    assert_true(fabs(slower->scale_timed / fitted->scale - 0.25) < 1e-6);
     assert_true(slower->scale_low <= slower->scale && slower->scale <= slower->scale_high);
-    assert_true(fabs(slower->insns[IMUL].cycles / fitted->insns[IMUL].cycles - 4) < 1e-6);
+    assert_true(slower->scale < fitted->scale && slower->scale == slower->scale_high);
+    assert_true(fabs(slower->insns[IMUL].cycles / fitted->insns[IMUL].cycles * slower->scale / fitted->scale -
+                     1) < 1e-6);
     assert_true(slower->scale_model == fitted->scale);
+
+    struct cs_cycle_account *little = account_by_flow(&e, &flow, fitted->scale / 2);
+    assert_true(little->scale == fitted->scale &&
+                little->scale_sure == 0); /* all timed bursts may be off by so much */
+    cs_cycle_account_close(little);
 
     struct cs_cycle_account *faster = account_by_flow(&e, &flow, fitted->scale * 4);
     assert_true(faster->scale >= fitted->scale && faster->scale_timed > 2 * faster->scale);

@@ -305,6 +305,10 @@ static void use_of_few_lines_does_not_hide_those_seldom_used(void **state)
     s.memory.cold = 0.6;
     s.memory.cold_bytes = 200 << 20;
     assert_true(classify(&s).unexplained < 1);
+    s.memory.cold_bytes = 300 << 10; /* more, but nobody knows how much */
+    s.memory.cold_least = true;
+    const struct cs_culprit_classification v = classify(&s);
+    assert_true(v.unexplained < 1 && strstr(v.suspects[0].reason, "more than 300 KB (beyond L2)"));
 }
 
 static void a_prefetch_is_never_cleared_of_waiting_for_memory(void **state)

@@ -396,6 +396,28 @@ TEST(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs)
     assert_true(fabs(huge.new_pages - 1) < 1e-9); /* prefetchers stop at 4 KB all the same */
 }
 
+/* Each burst comes to 6 of 16 lines, and to 10 that no other comes to, far away and close together. */
+static void lines_drawn_once_are_a_lower_bound_where_most_are(void **state)
+{
+    (void)state;
+    struct cs_table *t = cs_table_open(&cs_schema_footprints);
+    for (uint64_t burst = 0; burst < 50; burst++)
+        for (uint64_t i = 0; i < 16; i++) {
+            draw_line(t, 10, i < 6 ? (burst * 6 + i) % 16 : (burst + 1) << 40 | i);
+            draw_line(t, 20, i < 12 ? (burst * 6 + i) % 16 : (burst + 1) << 40 | i);
+        }
+    cs_table_sort(t);
+    struct cs_culprit_memory most = {.new_lines = 0.6}, seldom = {.new_lines = 0.1}, few = {.new_lines = 0.6};
+    culprit_measure_footprint(t, 10, 50, &most);
+    assert_true(most.footprint_bytes > 0 && most.footprint_bytes < 16384);
+    assert_true(most.cold_least && fabs(most.cold - 500.0 / 800) < 0.01 && most.cold_bytes > 1 << 20);
+    culprit_measure_footprint(t, 10, 50, &seldom);
+    assert_true(seldom.footprint_bytes > 0 && seldom.cold_bytes == 0);
+    culprit_measure_footprint(t, 20, 50, &few);
+    assert_true(few.footprint_bytes > 0 && few.cold_bytes == 0);
+    cs_table_close(t);
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, make_store, remove_store)
 
 int main(void)
@@ -417,6 +439,7 @@ int main(void)
         cmocka_unit_test(bytes_that_overlap_are_true_sharing_and_others_false),
         cmocka_unit_test(denormals_that_few_bursts_met_are_not_the_codes_own),
         cmocka_unit_test(lines_of_few_sets_are_told_from_those_of_all),
+        cmocka_unit_test(lines_drawn_once_are_a_lower_bound_where_most_are),
         cmocka_unit_test(four_kilobytes_of_a_huge_page_take_no_entry_of_the_tlbs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
