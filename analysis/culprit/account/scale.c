@@ -6,8 +6,7 @@
  * these is an unexplained stall. So a scale also has a misfit: the time beyond the most that the rules allow, and the
  * time that M has beyond the samples. Both are by runs of blocks, because neighbours' samples are mixed up. The misfit
  * is convex in the scale. All scales whose misfit is near the least fit equally well. Of these it is the one nearest to
- * the timed bursts' where that is above the fit. Else it is the one nearest to the fit. Chains outside loops are no misfit
- * (open_chains.c). */
+ * the timed bursts', and without these the one nearest to the fit. Chains outside loops are no misfit (open_chains.c). */
 #include "analysis/culprit/account/account_model.h"
 #include "analysis/culprit/account/cycle_account_internal.h"
 
@@ -135,7 +134,7 @@ static void fit_scale(const struct accounting *x, struct cs_culprit_stall *const
     }
     a->scale = a->scale_model = model > 0 && cycles > 0 ? cycles / model : 0;
     if (a->scale > 0 && runs && of_run)
-        a->scale = nearest_that_fits(of_run, a->cfg->n_blocks, fmax(a->scale, a->scale_timed),
+        a->scale = nearest_that_fits(of_run, a->cfg->n_blocks, a->scale_timed > 0 ? a->scale_timed : a->scale,
                                      CS_MODEL_MISFIT_ABOVE * cycles);
     a->scale_high = least > 0 ? fmax(a->scale, cycles / least) : a->scale;
     a->scale_low = worst_cycles > 0 ? fmin(a->scale, cycles / worst_cycles) : a->scale;
@@ -157,6 +156,12 @@ static void bound_scale(const struct accounting *x)
                  most = timed * exp(CS_MODEL_VERDICT_SD * hypot(apart, CS_MODEL_TIMED_BIAS));
     if (a->scale <= most)
         return;
+    if (a->scale_model > most * (most / timed)) { /* then the model says nothing of how often it ran */
+        a->scale = timed;
+        a->scale_low = fmin(a->scale_low, timed);
+        a->scale_high = fmax(timed, fmin(a->scale_high, most));
+        return;
+    }
     a->scale = a->scale_high = most;
     a->scale_low = fmin(a->scale_low, timed);
     a->scale_sure = timed;
