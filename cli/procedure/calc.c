@@ -50,7 +50,7 @@ static void print_legend(struct output *out, const struct calc_subject *s)
         output_note(out,
                     "By timed bursts an execution takes %s times the cycles that the model and the observed "
                     "causes make "
-                    "up. The listing has the timed ones.",
+                    "up. The listing has no more executions than they allow.",
                     figure(a->scale_model / a->scale, 2).text);
     else if (a->scale_fitted && a->scale > 0 &&
              fmax(a->scale / a->scale_low, a->scale_high / a->scale) >= SCALE_TOLD)
