@@ -41,7 +41,7 @@ def ns_a_visit(program, seconds, variants=2):
     for turn in range(4 * variants):
         v = turn % variants
         text = subprocess.run([program, str(seconds / 2), str(v)], check=True, capture_output=True, text=True).stdout
-        fields = dict(f.split("=") for f in text.split()[1:])
+        fields = dict(f.split("=") for f in text.split() if "=" in f)
         best[v] = min(best[v], float(fields["seconds"]) / float(fields["visits"]) * 1e9)
     return best
 
