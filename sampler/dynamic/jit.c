@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ struct named { /* waiting for the store */
 };
 
 struct cs_jit {
+    pthread_mutex_t lock; /* of everything below: who drains and who makes bursts both ask */
     const char *tmp;
     struct cs_jit_dumps dumps;
     struct perf_map *maps;
@@ -268,9 +270,11 @@ static struct perf_map *meet(struct cs_jit *jit, struct perf_map *m, uint64_t si
 
 void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns)
 {
+    pthread_mutex_lock(&jit->lock);
     struct perf_map *m = map_of(jit, pid, since_ns);
     if (m)
         (void)meet(jit, m, since_ns);
+    pthread_mutex_unlock(&jit->lock);
 }
 
 static uint64_t middle(uint64_t from_ns, uint64_t to_ns)
@@ -321,8 +325,8 @@ static void place(struct cs_jit *jit, struct perf_map *m, const struct cs_store_
         method->name = (uint32_t)text;
 }
 
-uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
-                       uint64_t to_ns, uint64_t addr, uint64_t fallback)
+static uint64_t offset_of(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
+                          uint64_t to_ns, uint64_t addr, uint64_t fallback)
 {
     struct perf_map *m = map_of(jit, pid, from_ns);
     if (!m)
@@ -348,27 +352,43 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
     return method->code + (addr - method->start);
 }
 
+uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, pid_t pid, uint64_t from_ns,
+                       uint64_t to_ns, uint64_t addr, uint64_t fallback)
+{
+    pthread_mutex_lock(&jit->lock);
+    const uint64_t offset = offset_of(jit, image, pid, from_ns, to_ns, addr, fallback);
+    pthread_mutex_unlock(&jit->lock);
+    return offset;
+}
+
 uint64_t cs_jit_change(struct cs_jit *jit, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns)
 {
+    pthread_mutex_lock(&jit->lock);
     const struct perf_map *m = jit->maps;
     while (m && (m->pid != pid || m->since_ns > from_ns))
         m = m->next;
-    return m ? cs_jit_methods_change(&m->methods, addr, from_ns, to_ns) : 0;
+    const uint64_t change_ns = m ? cs_jit_methods_change(&m->methods, addr, from_ns, to_ns) : 0;
+    pthread_mutex_unlock(&jit->lock);
+    return change_ns;
 }
 
-bool cs_jit_has_replaced(const struct cs_jit *jit, pid_t pid, uint64_t since_ns)
+bool cs_jit_has_replaced(struct cs_jit *jit, pid_t pid, uint64_t since_ns)
 {
-    for (const struct perf_map *m = jit->maps; m; m = m->next)
-        if (m->pid == pid && m->methods.replaced_ns > since_ns)
-            return true;
-    return false;
+    bool found = false;
+    pthread_mutex_lock(&jit->lock);
+    for (const struct perf_map *m = jit->maps; m && !found; m = m->next)
+        found = m->pid == pid && m->methods.replaced_ns > since_ns;
+    pthread_mutex_unlock(&jit->lock);
+    return found;
 }
 
-uint64_t cs_jit_replaced_ns(const struct cs_jit *jit)
+uint64_t cs_jit_replaced_ns(struct cs_jit *jit)
 {
     uint64_t last_ns = 0;
+    pthread_mutex_lock(&jit->lock);
     for (const struct perf_map *m = jit->maps; m; m = m->next)
         last_ns = m->methods.replaced_ns > last_ns ? m->methods.replaced_ns : last_ns;
+    pthread_mutex_unlock(&jit->lock);
     return last_ns;
 }
 
@@ -383,6 +403,7 @@ static void free_map(struct cs_jit *jit, struct perf_map *m)
 void cs_jit_refresh(struct cs_jit *jit)
 {
     const uint64_t now = cs_monotonic_ns();
+    pthread_mutex_lock(&jit->lock);
     for (struct perf_map **link = &jit->maps; *link;) {
         struct perf_map *m = *link;
         m->rest -= m->rest > 0;
@@ -398,23 +419,30 @@ void cs_jit_refresh(struct cs_jit *jit)
             look(jit, m, UINT64_MAX);
         link = &m->next;
     }
+    pthread_mutex_unlock(&jit->lock);
 }
 
-uint64_t cs_jit_cut(const struct cs_jit *jit)
+uint64_t cs_jit_cut(struct cs_jit *jit)
 {
-    return jit->kept.cut;
+    pthread_mutex_lock(&jit->lock);
+    const uint64_t cut = jit->kept.cut;
+    pthread_mutex_unlock(&jit->lock);
+    return cut;
 }
 
 int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err)
 {
+    int rc = 0;
+    pthread_mutex_lock(&jit->lock);
     for (struct named *n = jit->named; n; n = n->next) {
-        int rc = n->names ? cs_store_merge_names(store, n->image, n->names, err) : 0;
+        rc = n->names ? cs_store_merge_names(store, n->image, n->names, err) : 0;
         if (rc < 0)
-            return rc;
+            break;
         cs_table_close(n->names);
         n->names = NULL;
     }
-    return 0;
+    pthread_mutex_unlock(&jit->lock);
+    return rc < 0 ? rc : 0;
 }
 
 struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *maps)
@@ -424,6 +452,7 @@ struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *ma
     if (jit) {
         jit->dumps = (struct cs_jit_dumps){proc, maps};
         jit->tmp = tmp;
+        pthread_mutex_init(&jit->lock, NULL);
     }
     return jit;
 }
@@ -433,9 +462,12 @@ void cs_jit_limit(struct cs_jit *jit, uint64_t bytes)
     jit->kept.bytes_max = bytes && bytes < CS_JIT_BYTES_MAX ? (size_t)bytes : CS_JIT_BYTES_MAX;
 }
 
-uint64_t cs_jit_room(const struct cs_jit *jit)
+uint64_t cs_jit_room(struct cs_jit *jit)
 {
-    return cs_jit_kept_max(&jit->kept) - jit->kept.bytes;
+    pthread_mutex_lock(&jit->lock);
+    const uint64_t room = cs_jit_kept_max(&jit->kept) - jit->kept.bytes;
+    pthread_mutex_unlock(&jit->lock);
+    return room;
 }
 
 void cs_jit_keep_code(struct cs_jit *jit, const char *store)
@@ -446,7 +478,10 @@ void cs_jit_keep_code(struct cs_jit *jit, const char *store)
 
 int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err)
 {
-    return jit->code ? cs_jit_code_save(jit->code, store_max, err) : 0;
+    pthread_mutex_lock(&jit->lock);
+    const int rc = jit->code ? cs_jit_code_save(jit->code, store_max, err) : 0;
+    pthread_mutex_unlock(&jit->lock);
+    return rc;
 }
 
 void cs_jit_close(struct cs_jit *jit)
@@ -463,5 +498,6 @@ void cs_jit_close(struct cs_jit *jit)
         cs_table_close(n->names);
         free(n);
     }
+    pthread_mutex_destroy(&jit->lock);
     free(jit);
 }

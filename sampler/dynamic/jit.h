@@ -11,7 +11,7 @@
  *
  * and profiles of many processes, runs and machines merge by method. What has no name keeps its offset from
  * the start of its mapping. The code of methods in a jitdump is kept for reports, and versions are
- * distinguished: jit_code.h. One owner.
+ * distinguished: jit_code.h. Any thread may ask: samples and bursts are placed by two.
  *
  * Files of this module:
  *   interpreted       frames of interpreted programs, by names in their memory
@@ -39,7 +39,7 @@ struct cs_jit *cs_jit_open(const char *proc, const char *tmp, struct cs_maps *ma
 void cs_jit_close(struct cs_jit *jit);
 /* At most so much is kept of all processes' names, and never more than CS_JIT_BYTES_MAX; 0: that. */
 void cs_jit_limit(struct cs_jit *jit, uint64_t bytes);
-uint64_t cs_jit_room(const struct cs_jit *jit); /* of that, still free */
+uint64_t cs_jit_room(struct cs_jit *jit); /* of that, still free */
 /* Keeps the code of methods for this store, from now on. Without memory for it there is none. */
 void cs_jit_keep_code(struct cs_jit *jit, const char *store);
 int cs_jit_save_code(struct cs_jit *jit, uint64_t store_max, struct cs_error *err);
@@ -51,9 +51,9 @@ uint64_t cs_jit_offset(struct cs_jit *jit, const struct cs_store_image *image, p
 /* The first time in (from_ns, to_ns) at which other code of process `pid` takes the place of that at `addr`; 0: none does. */
 uint64_t cs_jit_change(struct cs_jit *jit, pid_t pid, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
 /* Whether process `pid` has replaced code since then. */
-bool cs_jit_has_replaced(const struct cs_jit *jit, pid_t pid, uint64_t since_ns);
+bool cs_jit_has_replaced(struct cs_jit *jit, pid_t pid, uint64_t since_ns);
 /* When some process last replaced code by other code, as far as is known; 0: never. Samples of long are then too coarse. */
-uint64_t cs_jit_replaced_ns(const struct cs_jit *jit);
+uint64_t cs_jit_replaced_ns(struct cs_jit *jit);
 /* A process, which began or did an exec at since_ns, has made code: looks whether it registers names. They can't be had any
  * more when it has ended. */
 void cs_jit_meet(struct cs_jit *jit, pid_t pid, uint64_t since_ns);
@@ -63,4 +63,4 @@ void cs_jit_refresh(struct cs_jit *jit);
 int cs_jit_name(struct cs_jit *jit, struct cs_store *store, struct cs_error *err);
 
 /* Processes of whose methods only the first are known: names are kept up to a bound of bytes. */
-uint64_t cs_jit_cut(const struct cs_jit *jit);
+uint64_t cs_jit_cut(struct cs_jit *jit);

@@ -8,6 +8,7 @@
 #include "tests/unit/made_root.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -39,6 +40,48 @@ static void a_method_has_one_offset_in_every_process_that_made_it(void **state)
     assert_int_equal(cs_jit_offset(jit, &image, 6, 100, 100, 0xa010, 7), 7);
     cs_jit_refresh(jit);
     assert_true(cs_jit_offset(jit, &image, 6, 100, 100, 0xa010, 7) >> 63);
+    cs_jit_close(jit);
+}
+
+#define AT_ONCE 400
+
+struct asking {
+    struct cs_jit *jit;
+    const struct cs_store_image *image;
+    unsigned named;
+};
+
+static void *ask_for_offsets(void *arg)
+{
+    struct asking *a = arg;
+    for (uint64_t i = 0; i < 200 * AT_ONCE; i++)
+        a->named += cs_jit_offset(a->jit, a->image, 7, 100, 100, 0x10000 + i % AT_ONCE * 0x100, 7) != 7;
+    return NULL;
+}
+
+/* Samples are placed by who drains, bursts by their own thread, while the names grow and move. */
+static void two_threads_may_ask_at_once(void **state)
+{
+    (void)state;
+    static char lines[AT_ONCE * 48];
+    char tmp[80];
+    size_t n = 0;
+    snprintf(tmp, sizeof tmp, "%s/tmp", root);
+    struct cs_store_image image = {.id = "x1", .kind = CS_IMAGE_JIT, .path = "[jit] x", .build_id = ""};
+    struct cs_jit *jit = cs_jit_open(proc, tmp, NULL);
+    struct asking asking = {.jit = jit, .image = &image};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_offsets, &asking), 0);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        n += (size_t)snprintf(lines + n, sizeof lines - n, "%x 100 method_%u_of_a_growing_map\n",
+                              0x10000 + i * 0x100, i);
+        put("tmp/perf-7.map", lines);
+        cs_jit_refresh(jit);
+        (void)cs_jit_offset(jit, &image, 7, 100, 100, 0x10010, 7);
+    }
+    pthread_join(thread, NULL);
+    assert_true(asking.named > 0);
+    assert_true(cs_jit_offset(jit, &image, 7, 100, 100, 0x10010 + (AT_ONCE - 1) * 0x100, 7) >> 63);
     cs_jit_close(jit);
 }
 
@@ -224,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_has_one_offset_in_every_process_that_made_it),
+        cmocka_unit_test(two_threads_may_ask_at_once),
         cmocka_unit_test(a_line_of_a_perf_map_holds_from_when_it_was_written),
         cmocka_unit_test(a_last_line_without_a_newline_names_code_too),
         cmocka_unit_test(registered_code_keeps_its_name_when_its_process_becomes_another_program),
