@@ -96,12 +96,14 @@ struct cs_machine {
     double mispredict_cycles[2]; /* least and most that one costs */
 };
 
-/* What a miss of the last-level TLB costs on huge pages, of what it does on small ones; 0 where huge pages are huge to the TLBs, too:
- * below a quarter it is the chase's own noise. */
+/* What a miss of the last-level TLB costs on huge pages, of what it does on small ones. 0 where huge pages are huge to the TLBs, too:
+ * so few cycles are the chase's own noise. */
+#define CS_MACHINE_HUGE_WALK_NOISE 15.0
 static inline double cs_machine_huge_walk(const struct cs_machine *m)
 {
-    const double left = m->walk_cycles > 0 ? m->huge_walk_cycles / m->walk_cycles : 0;
-    return left < 0.25 ? 0 : left < 1 ? left : 1;
+    if (m->huge_walk_cycles < CS_MACHINE_HUGE_WALK_NOISE || m->walk_cycles <= 0)
+        return 0;
+    return m->huge_walk_cycles < m->walk_cycles ? m->huge_walk_cycles / m->walk_cycles : 1;
 }
 
 /* Sizes, features, model; nothing measured (core_hz and latencies 0). Always fills `out`: what can't be found

@@ -182,7 +182,7 @@ static void a_walk_of_a_split_huge_page_counts_once(void **state)
         d_tlb[huge] = find(&v, CS_CAUSE_DTLB)->expected;
     }
     assert_true(d_cache[1] < d_cache[0] - 50 && d_tlb[1] < 0.6 * d_tlb[0]);
-    m.huge_walk_cycles = 20; /* huge pages are huge: a difference of the chase's noise */
+    m.huge_walk_cycles = 10; /* huge pages are huge: a difference of the chase's noise */
     assert_true(cs_machine_huge_walk(&m) <= 0);
     cs_culprit_classify(&s, &m, &v);
     assert_true(fabs(find(&v, CS_CAUSE_DCACHE)->expected - d_cache[0]) < 1e-6);
