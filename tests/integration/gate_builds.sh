@@ -28,7 +28,8 @@ for row in said["checks"] + said["guilty"]:
 cat >app.c <<'C'
 #include <stdlib.h>
 volatile unsigned long sum;
-#define F(name, n) __attribute__((noinline)) void name(void) { for (unsigned long i = 0; i < (n); i++) sum = sum * 5 + i; }
+/* A turn is a chain in a register: a store that is read again takes 0 to 5 cycles, as the processor likes. */
+#define F(name, n) __attribute__((noinline)) void name(void) { unsigned long x = sum; for (unsigned long i = 0; i < (n); i++) x = (x ^ x >> 3) * 5 + i; sum = x; }
 F(one, 2000000) F(two, 2000000) F(three, 2000000) F(four, 2000000) F(five, 2000000)
 F(parse, TURNS)
 int main(int n, char **words)
