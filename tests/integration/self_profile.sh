@@ -48,3 +48,5 @@ kill -KILL $pid
 until_true there "*/*/*.prof"
 "$cs" prof --store "$work/killed" > "$work/table"
 grep -q wanted "$work/table"
+written() { ! pgrep -f -- "$work/killed" >/dev/null; } # else its folder can't be removed
+until_true written
