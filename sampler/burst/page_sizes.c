@@ -23,7 +23,7 @@ struct mapping {
 
 struct cs_page_sizes {
     bool by_mapping;
-    pid_t read;       /* whose mappings these are; 0: nobody's */
+    pid_t read;       /* whose mappings these are; 0: none were read */
     uint64_t next_ns; /* not before */
     struct mapping mapping[MAPPINGS];
     unsigned n_mappings;

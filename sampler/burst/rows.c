@@ -218,11 +218,15 @@ static int add_page_sizes(struct cs_burst_rows *rows, pid_t pid, const struct cs
     rows->asked += 7;
     if (n == 0 || !cs_page_sizes_ask(rows->page_sizes, pid, at, n))
         return 0;
-    for (unsigned i = 0; rc == 0 && i < n; i++) {
-        uint64_t row[CS_PAGE_SIZES_N] = {0, 1, at[i] == CS_FOREIGN_PAGE_HUGE};
+    for (unsigned i = 0, end; rc == 0 && i < n; i = end) {
+        uint64_t row[CS_PAGE_SIZES_N] = {0};
+        for (end = i; end < n && of[end] == of[i]; end++) {
+            row[CS_PAGE_SIZES_ASKED] += at[end] != CS_FOREIGN_PAGE_UNKNOWN;
+            row[CS_PAGE_SIZES_HUGE] += at[end] == CS_FOREIGN_PAGE_HUGE;
+        }
         struct cs_placed_rows_image *image =
             cs_placed_rows_place(rows->rows, memory[of[i]].addr, &row[CS_PAGE_SIZES_OFFSET]);
-        if (image && at[i] != CS_FOREIGN_PAGE_UNKNOWN)
+        if (image && row[CS_PAGE_SIZES_ASKED])
             rc = cs_placed_rows_add(image, PAGE_SIZES, row);
     }
     return rc;
