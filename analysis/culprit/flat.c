@@ -210,7 +210,8 @@ static int take_data(struct measuring *m, struct cs_table *table)
     }
     lines += once * once / 2 / fmax(1, twice);
     m->out->data_bytes += fmin(spread.bytes, 64 * lines);
-    m->out->data_pages += fmin(spread.pages, lines) * m->small;
+    /* Huge pages that a hypervisor splits are as many as small ones. */
+    m->out->data_pages += fmin(spread.pages, lines) * (m->huge_walk > 0 ? 1 : m->small);
     cs_array_free(&all);
     return rc;
 }

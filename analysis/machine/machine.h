@@ -96,9 +96,10 @@ struct cs_machine {
     double mispredict_cycles[2]; /* least and most that one costs */
 };
 
-/* What a miss of the last-level TLB costs on huge pages, of what it does on small ones. 0 where huge pages are huge to the TLBs, too:
- * so few cycles are the chase's own noise. */
+/* So few cycles of a walk are the chase's own noise. */
 #define CS_MACHINE_HUGE_WALK_NOISE 15.0
+
+/* What a miss of the last-level TLB costs on huge pages, of what it does on small ones. 0 where huge pages are huge to the TLBs, too. */
 static inline double cs_machine_huge_walk(const struct cs_machine *m)
 {
     if (m->huge_walk_cycles < CS_MACHINE_HUGE_WALK_NOISE || m->walk_cycles <= 0)
