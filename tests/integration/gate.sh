@@ -12,16 +12,16 @@ fail() { echo "not ok: $*"; exit 1; }
 gate() { "$CYCLESCOPE" gate "$@" >said 2>err; code=$?; }
 
 cat >app.c <<'C'
-volatile unsigned long sum;
-#define REST(name) __attribute__((noinline)) void name(void) { for (unsigned long i = 0; i < 20000000; i++) sum = sum * 5 + i; }
+#define TURNS(n, s, by) for (unsigned long i = 0; i < (n); i++) __asm__ volatile("" : "=r"(s) : "0"((s) * (by) + i))
+#define REST(name) __attribute__((noinline)) void name(void) { unsigned long s = 1; TURNS(20000000, s, 1000003); }
 REST(one)
 REST(two)
 __attribute__((noinline)) void parse(void)
 {
-    for (unsigned long i = 0; i < 20000000; i++)
-        sum = sum * 5 + i;
-    for (unsigned long i = 0; i < MORE; i++)
-        sum = sum * 3 + i;
+    unsigned long s = 1, more = MORE;
+    __asm__("" : "+r"(more));
+    TURNS(20000000, s, 1000003);
+    TURNS(more, s, 1000033);
 }
 int main(void) { one(); parse(); two(); }
 C
@@ -32,7 +32,7 @@ gcc -g -O1 -DMORE=1 -o old/app app.c && gcc -g -O1 -DMORE=40000000 -o new/app ap
 cat >walk.c <<'C'
 #include <stdlib.h>
 enum { WORDS = 1 << 22 };
-volatile unsigned long sum, other;
+volatile unsigned long sum;
 __attribute__((noinline)) void walk(unsigned long *word)
 {
     unsigned long stride = STRIDE;
@@ -40,7 +40,11 @@ __attribute__((noinline)) void walk(unsigned long *word)
     for (unsigned long i = 0; i < 20000000; i++)
         sum += word[i * stride % WORDS];
 }
-__attribute__((noinline)) void rest(void) { for (unsigned long i = 0; i < 50000000; i++) other = other * 5 + i; }
+__attribute__((noinline)) void rest(void)
+{
+    for (unsigned long i = 0, s = 1; i < 50000000; i++)
+        __asm__ volatile("" : "=r"(s) : "0"(s * 1000003 + i));
+}
 int main(void)
 {
     unsigned long *word = malloc(WORDS * sizeof *word);
@@ -142,10 +146,9 @@ P
             mkdir -p lay$place
             cat >lay$place/lay.c <<C
 extern unsigned long word;
-volatile unsigned long other;
 __asm__(".data\\n.balign 4096\\nfront:\\n.org front + $place\\n.globl word\\nword: .quad 0\\n.org front + 12288\\n.text\\n");
 __attribute__((noinline)) void spin(void) { for (unsigned long i = 0; i < $turns; i++) *(volatile unsigned long *)&word += i; }
-int main(void) { for (unsigned long i = 0; i < 50000000; i++) other += i; spin(); }
+int main(void) { for (unsigned long i = 0, s = 1; i < 50000000; i++) __asm__ volatile("" : "=r"(s) : "0"(s * 1000003 + i)); spin(); }
 C
             gcc -O1 -g -o lay$place/lay lay$place/lay.c || fail "gcc"
         done

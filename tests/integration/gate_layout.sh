@@ -14,14 +14,13 @@ gate() { "$CYCLESCOPE" gate "$@" >said 2>err; code=$?; }
 
 cat >lay.c <<'C'
 extern unsigned long word;
-volatile unsigned long other;
 __attribute__((noinline)) void spin(void) { for (unsigned long i = 0; i < 8000000; i++) *(volatile unsigned long *)&word += i; }
-int main(void) { for (unsigned long i = 0; i < 20000000; i++) other += i; spin(); }
+int main(void) { for (unsigned long i = 0, s = 1; i < 20000000; i++) __asm__ volatile("" : "=r"(s) : "0"(s * 1000003 + i)); spin(); }
 C
 cat >walk.c <<'C'
 #include <stdlib.h>
 enum { WORDS = 1 << 22 };
-volatile unsigned long sum, other;
+volatile unsigned long sum;
 __attribute__((noinline)) void walk(unsigned long *word)
 {
     unsigned long stride = STRIDE;
