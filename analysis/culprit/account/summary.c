@@ -80,7 +80,9 @@ void account_summary(struct cs_cycle_account *a)
         if (!(executions > 0 && block->best >= 0))
             continue;
         s->instructions += executions * a->cfg->blocks[b].n_insns;
-        s->instruction_best += executions * block->best;
+        /* Not the block's best case, which is floored: what is all its neighbours' would count twice. */
+        for (uint32_t i = 0; i < a->cfg->blocks[b].n_insns; i++)
+            s->instruction_best += executions * a->insns[a->cfg->blocks[b].first_insn + i].step.m;
         s->instruction_cycles += block->attributed * a->cycles_a_sample;
     }
 }

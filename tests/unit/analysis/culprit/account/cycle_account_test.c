@@ -384,6 +384,19 @@ static void what_was_sampled_is_decoded_though_no_burst_saw_it(void **state)
     cs_cycle_account_close(finished);
 }
 
+/* Best CPI is to CPI as what the table has without dynamic stalls is to all: of a path, too, one of whose blocks has no M. */
+static void the_cpi_is_that_of_the_rows(void **state)
+{
+    (void)state;
+    struct cs_cycle_account *opened, *finished;
+    seldom(0, &opened, &finished);
+    const struct cs_cycle_account_summary *s = &opened->summary;
+    const double m = s->instruction_best * s->actual_cycles / s->instruction_cycles;
+    assert_true(m > 0 && fabs(m - (s->best_cycles + s->gain)) < 1e-6 * m);
+    cs_cycle_account_close(opened);
+    cs_cycle_account_close(finished);
+}
+
 /* The largest share first; with what is unexplained they are the stall. */
 static void divides(const struct cs_culprit_classification *c)
 {
@@ -504,6 +517,7 @@ int main(void)
         cmocka_unit_test(what_was_begun_ends_as_what_is_opened),
         cmocka_unit_test(what_never_ran_is_not_decoded_and_changes_nothing),
         cmocka_unit_test(what_was_sampled_is_decoded_though_no_burst_saw_it),
+        cmocka_unit_test(the_cpi_is_that_of_the_rows),
         cmocka_unit_test(the_time_of_a_misprediction_is_its_branch_s),
         cmocka_unit_test(nothing_stalls_where_nobody_sampled),
         cmocka_unit_test(no_block_takes_less_than_the_core_needs_to_retire_it),
