@@ -26,6 +26,7 @@ void summary_add(struct cs_cycle_account_summary *into, const struct cs_cycle_ac
     into->gain += from->gain;
     into->contended += from->contended;
     into->sharing_in_doubt += from->sharing_in_doubt;
+    into->split_accesses += from->split_accesses;
     into->execution += from->execution;
     into->total += from->total;
     into->unattributed += from->unattributed;

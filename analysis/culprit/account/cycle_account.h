@@ -79,6 +79,7 @@ struct cs_cycle_account_summary {
     double statics[CS_N_CAUSES];                                    /* static stalls by cause */
     double contended;               /* of share: chains through lines that other threads take */
     double sharing_in_doubt;        /* of share: sharing beyond the least that was measured */
+    double split_accesses;          /* of share: split lines, as far as two accesses in place of one cost */
     double memory_low, memory_high; /* of D-cache and DTLB misses together */
     double unexplained;
     double gain; /* in no row: what M expects beyond the samples, where code ran faster than it says */

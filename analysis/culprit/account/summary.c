@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Figure 4: all cycles of the procedure by cause, in samples. */
 #include "analysis/culprit/account/cycle_account_internal.h"
+#include "analysis/culprit/classify/model.h"
 
 #include <math.h>
 
@@ -62,6 +63,7 @@ void account_summary(struct cs_cycle_account *a)
             s->high[p->cause] += p->high * worth;
             s->share[p->cause] += p->share * worth;
             s->contended += p->contended ? p->share * worth : 0;
+            s->split_accesses += p->cause == CS_CAUSE_SPLIT ? fmin(p->share, CS_MODEL_SPLIT) * worth : 0;
             s->sharing_in_doubt += p->in_doubt > 0 ? fmin(p->in_doubt, p->share) * worth : 0;
         }
         s->memory_low += v->memory_low * worth;

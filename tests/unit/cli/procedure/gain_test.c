@@ -66,6 +66,16 @@ static void at_most_all_but_the_work_goes(void **state)
     }
 }
 
+/* Vector operations are less work, and so are fewer ones. */
+static void work_at_busy_ports_is_no_bound(void **state)
+{
+    (void)state;
+    struct cs_cycle_account a = account_of(400);
+    add(&a, CS_CAUSE_PORT, 500, 500, 500);
+    near(gain_of(&a, CS_CAUSE_PORT, 0.5, 0.5, 0.5).most, 0.5 + 0.75 * 0.4);
+    near(gain_of(&a, CS_CAUSE_PORT, 0.5, 0.5, 0.5).likely, 0.5 * 0.9);
+}
+
 /* The model's work may be more than the cause leaves of the time. */
 static void too_much_work_takes_nothing_off_the_cause(void **state)
 {
@@ -87,6 +97,9 @@ static void misses_of_both_kinds_go_together(void **state)
     const struct worst_cause early = {
         .cause = CS_CAUSE_DCACHE, .share = 0.5, .high = 0.9, .overlaps = true, .reason = ""};
     near(cause_gain(&early, &a).likely, 0.8 * 0.75); /* a prefetch is possible, and does half */
+    struct worst_cause padded = early;
+    padded.conflicts = true;
+    near(cause_gain(&padded, &a).likely, 0.8 * 0.9);
     /* Huge pages save translations, not misses, but both may be translations. */
     near(gain_of(&a, CS_CAUSE_DTLB, 0, 0.3, 0.8).likely, 0.3);
     near(gain_of(&a, CS_CAUSE_DTLB, 0, 0.3, 0.8).most, 0.91 + 0.75 * 0.04);
@@ -112,8 +125,7 @@ static void what_takes_the_place_of_a_cause_is_no_gain(void **state)
         double gained;
     } kinds[] = {{CS_CAUSE_DCACHE, 1},       {CS_CAUSE_DTLB, 1},      {CS_CAUSE_MISPREDICT, 1},
                  {CS_CAUSE_STORE_BUFFER, 1}, {CS_CAUSE_FORWARD, 0.9}, {CS_CAUSE_DIVIDER, 0.9},
-                 {CS_CAUSE_PORT, 0.9},       {CS_CAUSE_ICACHE, 0.65}, {CS_CAUSE_SPLIT, 0.6},
-                 {CS_CAUSE_SYSCALL, 0.5}};
+                 {CS_CAUSE_PORT, 0.9},       {CS_CAUSE_ICACHE, 0.65}, {CS_CAUSE_SYSCALL, 0.5}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct cs_cycle_account a = account_of(100);
         add(&a, kinds[i].cause, 500, 500, 500);
@@ -121,6 +133,20 @@ static void what_takes_the_place_of_a_cause_is_no_gain(void **state)
         near(gain.likely, 0.5 * kinds[i].gained);
         near(gain.least, 0.5 * kinds[i].gained * 0.65);
     }
+}
+
+/* A split's own cost, as of two pages, goes whole. */
+static void of_two_accesses_one_stays(void **state)
+{
+    (void)state;
+    struct cs_cycle_account a = account_of(20);
+    add(&a, CS_CAUSE_SPLIT, 900, 900, 900);
+    near(gain_of(&a, CS_CAUSE_SPLIT, 0.9, 0.9, 0.9).likely, 0.9);
+    a.summary.split_accesses = 90;
+    near(gain_of(&a, CS_CAUSE_SPLIT, 0.9, 0.9, 0.9).likely, 0.9 - 0.4 * 0.09);
+    near(gain_of(&a, CS_CAUSE_SPLIT, 0.9, 0.9, 0.9).least, (0.9 - 0.4 * 0.09) * 0.65);
+    a.summary.split_accesses = 900;
+    near(gain_of(&a, CS_CAUSE_SPLIT, 0.9, 0.9, 0.9).likely, 0.9 * 0.6);
 }
 
 /* Its share is a weight, so the least is of its lower bound. */
@@ -150,10 +176,12 @@ int main(void)
         cmocka_unit_test(likely_is_the_cause_at_all_its_places),
         cmocka_unit_test(the_least_is_halfway_to_the_lower_bound),
         cmocka_unit_test(at_most_all_but_the_work_goes),
+        cmocka_unit_test(work_at_busy_ports_is_no_bound),
         cmocka_unit_test(too_much_work_takes_nothing_off_the_cause),
         cmocka_unit_test(misses_of_both_kinds_go_together),
         cmocka_unit_test(four_chains_leave_a_quarter),
         cmocka_unit_test(what_takes_the_place_of_a_cause_is_no_gain),
+        cmocka_unit_test(of_two_accesses_one_stays),
         cmocka_unit_test(a_shared_line_may_cost_little),
         cmocka_unit_test(no_cause_gains_nothing),
     };
