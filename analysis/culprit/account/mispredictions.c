@@ -6,6 +6,8 @@
  * are, what other causes may cost at most as well. */
 #include "analysis/culprit/account/cycle_account_internal.h"
 
+#include <math.h>
+
 /* The instruction that answers for the branch at `offset`, CS_CFG_EXIT where it has no cycles of its own. */
 static uint32_t branch_at(const struct cs_cycle_account *a, uint64_t offset)
 {
@@ -77,7 +79,7 @@ void account_move_mispredictions(struct cs_cycle_account *a, size_t n)
         if (!put_in(branch, s, ratio))
             continue;
         take_out(v, s);
-        a->insns[i].cycles -= moved;
+        a->insns[i].cycles = fmax(a->insns[i].cycles - moved, 0);
         a->insns[to].cycles += moved * ratio;
         a->insns[to].classification = branch;
         n += branch == &a->classifications[n];

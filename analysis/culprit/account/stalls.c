@@ -64,7 +64,7 @@ static void move_time(struct accounting *x, struct cs_culprit_stall *const *stal
                  time = from->cycles * from->visits + to->cycles * to->visits;
     if (time <= CS_MODEL_STRETCH_MOST * model && to->attributed > 0 && !(to->op.flags & CS_ISA_OP_LOAD))
         moved = fmax(moved, fmin(much, time * (to->step.m * to->visits) / model - to->cycles * to->visits));
-    from->cycles -= moved / from->visits;
+    from->cycles = fmax(from->cycles - moved / from->visits, 0);
     to->cycles += moved / to->visits;
     stalls[i]->cycles = from->cycles;
     stalls[other]->cycles = to->cycles;
