@@ -100,9 +100,19 @@ def check_summary(wrong, s):
         wrong(-1e-6 <= share <= 100 + 1e-6, f'static {cause} is {share:.2f} %')
     for key in ('unexplained', 'execution', 'no_frequency', 'first_share'):
         wrong(-1e-6 <= s[key] <= 100 + 1e-6, f'{key} is {s[key]:.2f} %')
+    if s['actual_cpi'] and s['no_frequency'] < 1:
+        best, still = 100 * s['best_cpi'] / s['actual_cpi'], sum(s['static'].values()) + s['execution'] + s['gain']
+        wrong(abs(best - still) < 1.5, f'{best:.1f} % of the CPI and {still:.1f} % of the samples are no dynamic stall')
     if s['first'] != 'none':
         both = dynamic[s['first']]['share'] + s['static'][s['first']]
         wrong(abs(both - s['first_share']) < 0.1, f'first cause {s["first"]} is {both:.1f} % and {s["first_share"]:.1f} %')
+
+
+def check_sum(wrong, s):
+    check_summary(wrong, s['summary'])
+    for p in s['procedures']:
+        thin, said = p['first'] == 'too few bursts', p['sentence'].startswith('Not enough evidence')
+        wrong(thin == said, f'{p["procedure"]}: "{p["first"]}", and "{p["sentence"]}"')
 
 
 CONDITIONAL = re.compile(r'^(j(?!mp)\w+|loop\w*|b\.\w+|cbn?z|tbn?z)\b')
@@ -150,8 +160,8 @@ def check_calc(wrong, c):
     w = c['worst']
     wrong(-1e-6 <= w['low'] <= w['share'] + 1e-6 <= 100 + 2e-6 and w['share'] <= w['high'] + 1e-6 or w['cause'] == 'none',
           f'worst cause {w["cause"]}: {w["share"]} ({w["low"]} to {w["high"]}) %')
-    wrong(w['saves'] is None and w['cause'] in ('false-sharing', 'true-sharing') or 0 <= w['saves'] <= w['share'] + 1e-6,
-          f'{w["share"]} % blamed, {w["saves"]} % saved')
+    gain = (w['saves_low'], w['saves'], w['saves_high'])
+    wrong(w['saves'] is None and w['cause'] in ('false-sharing', 'true-sharing') or 0 <= gain[0] <= gain[1] <= gain[2] <= 100, f'saves {gain} %')
     if c['advice'] and w['cause'] == 'mispredict' and w['responsible'] in text:
         blamed = text[w['responsible']]
         conditional = CONDITIONAL.match(blamed)
@@ -246,10 +256,10 @@ def check_store(tool, store, page=None):
     for by in 'image', 'line', 'process', 'tag':
         ask(tool, store, ['prof', '--by', by, '-n', '0'], wrong, check_prof if by != 'tag' else None)
     ask(tool, store, ['prof', '--epoch', 'all'], wrong)
-    ask(tool, store, ['sum', '--epoch', 'all'], wrong, lambda w, d: check_summary(w, d['summary']))
+    ask(tool, store, ['sum', '--epoch', 'all'], wrong, check_sum)
     ask(tool, store, ['tree'], wrong)
     ask(tool, store, ['diff'], wrong, check_diff)
-    ask(tool, store, ['sum'], wrong, lambda w, d: check_summary(w, d['summary']))
+    ask(tool, store, ['sum'], wrong, check_sum)
     ask(tool, store, ['stats'], wrong)
     ask(tool, store, ['phases'], wrong)
     ask(tool, store, ['tags'], wrong, check_tags)

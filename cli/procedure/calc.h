@@ -76,9 +76,13 @@ struct worst_cause worst_cause(const struct cs_cycle_account *account);
 /* "41.0 % of this procedure is stalled on the load at 0x11c0 (list.c:20): pointer chasing over 3.1 MB".
  */
 void cause_sentence(const struct worst_cause *worst, struct cs_image_code *code, char *text, size_t size);
+/* Why no cause is named: the model contradicts the samples; evidence is there, and tells none; several causes share the
+ * time; too few bursts saw the code. */
+enum verdict_lack { VERDICT_MISFIT, VERDICT_NONE, VERDICT_SEVERAL, VERDICT_THIN };
 /* Where the verdict isn't carried: what is missing, and how to get it. `samples`: of the whole recording. */
-void verdict_sentence(const struct cs_culprit_verdict *verdict, const struct cs_culprit_evidence *evidence,
-                      double samples, char *text, size_t size);
+enum verdict_lack verdict_sentence(const struct cs_culprit_verdict *verdict,
+                                   const struct cs_culprit_evidence *evidence, double samples, char *text,
+                                   size_t size);
 json_t *verdict_json(const struct cs_culprit_verdict *verdict);
 /* The verdict on an account of that code. Code of which there are no bursts on any machine is judged by its text, as
  * the report says. */

@@ -113,8 +113,8 @@ static void remember(struct sum_tally *t, const struct cs_cycle_account *a, cons
     if (verdict.enough)
         cause_sentence(&worst, code, text, sizeof text);
     else
-        verdict_sentence(&verdict, evidence, t->samples, text, sizeof text);
-    t->n_thin += !verdict.enough && verdict.misfit <= MISFIT_MAX;
+        h->lack = verdict_sentence(&verdict, evidence, t->samples, text, sizeof text);
+    t->n_thin += !verdict.enough && h->lack == VERDICT_THIN;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
@@ -124,7 +124,6 @@ static void remember(struct sum_tally *t, const struct cs_cycle_account *a, cons
     h->bursts = verdict.bursts;
     h->first = verdict.first; /* what nothing explains included, as calc's sentence has it */
     h->first_share = verdict.first_share;
-    h->misfit = verdict.misfit;
 }
 
 /* What is done with a row: NULL where it is explained, else the samples that it is counted among. */

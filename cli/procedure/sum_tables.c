@@ -24,6 +24,11 @@ static void print_rest(struct output *out, const struct sum_tally *t)
     }
 }
 
+static const char *const lack_words[] = {[VERDICT_MISFIT] = "the model doesn't fit",
+                                         [VERDICT_NONE] = "none named",
+                                         [VERDICT_SEVERAL] = "several",
+                                         [VERDICT_THIN] = "too few bursts"};
+
 static void print_hot(struct output *out, const struct sum_tally *t)
 {
     static const struct column columns[] = {
@@ -45,8 +50,7 @@ static void print_hot(struct output *out, const struct sum_tally *t)
         table_number(table, t->all.total > 0 ? 100 * h->samples / t->all.total : 0);
         table_number(table, h->best_cpi);
         table_number(table, h->actual_cpi);
-        table_text(table, h->misfit > MISFIT_MAX   ? "the model doesn't fit"
-                          : !h->enough             ? "too few bursts"
+        table_text(table, !h->enough               ? lack_words[h->lack]
                           : h->first < CS_N_CAUSES ? cs_culprit_cause_names[h->first].words
                           : h->first_share > 0     ? "unexplained stall"
                                                    : "none");

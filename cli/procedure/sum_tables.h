@@ -9,8 +9,8 @@ struct sum_procedure {
     double best_cpi, actual_cpi; /* NAN: not known */
     char *name, *image, *sentence;
     double samples, bursts;
-    bool enough; /* evidence for the first cause */
-    double misfit;
+    bool enough;            /* evidence for the first cause */
+    enum verdict_lack lack; /* where there isn't */
     enum cs_culprit_cause first;
     double first_share;
 };

@@ -54,8 +54,9 @@ static void several_sentence(const struct cs_culprit_verdict *v, char *text, siz
                       words_of(v->several[i]), 100 * v->several_share[i]);
 }
 
-void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culprit_evidence *evidence,
-                      double samples, char *text, size_t size)
+enum verdict_lack verdict_sentence(const struct cs_culprit_verdict *v,
+                                   const struct cs_culprit_evidence *evidence, double samples, char *text,
+                                   size_t size)
 {
     char had[48], higher[64];
     const double hz = evidence->machine.core_hz;
@@ -71,24 +72,24 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  "allows. The estimated execution counts or the model are wrong here; record "
                  "longer, or with --burst-rate 30",
                  100 * v->misfit);
-        return;
+        return VERDICT_MISFIT;
     }
     if (v->obscure && v->bursts >= 2 && v->named_share < 0.005) {
         snprintf(text, size, "No cause named: %.0f %% of this function's time has no known cause",
                  100 * v->first_share);
-        return;
+        return VERDICT_NONE;
     }
     if (v->obscure && v->bursts >= 2) {
         snprintf(text, size,
                  "No cause named: %.0f %% of this function's time has no known cause. The largest known one, "
                  "%s, has %.0f %%",
                  100 * v->first_share, words_of(v->named), 100 * v->named_share);
-        return;
+        return VERDICT_NONE;
     }
     if (v->slight && v->bursts >= 2) {
         snprintf(text, size, "No cause named: each has less than %.0f %% of this function's time",
                  100 * CS_MODEL_VERDICT_LEAST);
-        return;
+        return VERDICT_NONE;
     }
     if (v->at_width && v->bursts >= 2) {
         snprintf(
@@ -98,21 +99,21 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             v->timed ? "" : "by the model ", 100 * v->work,
             v->timed ? "Only fewer instructions would save much. " : "", 100 * v->named_share,
             words_of(v->named));
-        return;
+        return VERDICT_NONE;
     }
     if (v->sketched && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: %s has %.0f %% by the generic model of a core, which may be wrong by %.0f "
                  "points. Install llvm-mca (Debian's package llvm), which has models of real cores",
                  words_of(v->named), 100 * v->named_share, 100 * CS_MODEL_GENERIC_OFF);
-        return;
+        return VERDICT_NONE;
     }
     if (v->lifted && v->bursts >= 2) {
         snprintf(
             text, size,
             "No cause named: %s has %.0f %% by timed bursts, but without them not more than %s (%.0f %%)",
             words_of(v->first), 100 * v->first_share, words_of(v->second), 100 * v->second_share);
-        return;
+        return VERDICT_NONE;
     }
     if (v->stretched) {
         snprintf(
@@ -120,7 +121,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             "No cause named: %s has %.0f %% at most. By the executions that timed bursts say, %.0f %% of "
             "this function's time has no known cause",
             words_of(v->named), 100 * v->named_share, 100 * v->unknown_as_timed);
-        return;
+        return VERDICT_NONE;
     }
     if (v->contended && v->bursts >= v->needed) {
         snprintf(text, size,
@@ -128,7 +129,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
                  "distinguish what that costs from %s (%.0f %%)",
                  words_of(is_sharing(v->named) ? v->rival : v->named),
                  100 * (is_sharing(v->named) ? v->rival_share : v->named_share));
-        return;
+        return VERDICT_NONE;
     }
     if (v->returns && v->bursts >= v->needed) {
         const bool named = v->named == CS_CAUSE_RETURN;
@@ -137,7 +138,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             "No cause named: returns of a deep recursion are mispredicted here, and calc can't distinguish "
             "what that costs from %s (%.0f %%). A loop in place of the recursion shows it by its speed",
             words_of(named ? v->rival : v->named), 100 * (named ? v->rival_share : v->named_share));
-        return;
+        return VERDICT_NONE;
     }
     if (v->denormal && v->bursts >= v->needed) {
         snprintf(
@@ -145,25 +146,25 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
             "No cause named: arithmetic met denormal numbers, which may cost what looks like %s (%.0f %%). "
             "Linked with -ffast-math, which sets them to zero, the program shows it by its speed",
             words_of(v->named), 100 * v->named_share);
-        return;
+        return VERDICT_NONE;
     }
     if (v->unconfirmed && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: %.0f %% of this function's time could be %s, but no burst saw the accesses "
                  "that would show it",
                  100 * v->named_share, words_of(v->named));
-        return;
+        return VERDICT_NONE;
     }
     if (v->refuted && v->bursts >= v->needed) {
         snprintf(text, size,
                  "No cause named: the model gives %.0f %% to %s, but the same loop run by itself is as fast "
                  "without it",
                  100 * v->named_share, words_of(v->named));
-        return;
+        return VERDICT_NONE;
     }
     if (v->n_several) {
         several_sentence(v, text, size);
-        return;
+        return VERDICT_SEVERAL;
     }
     int n = snprintf(text, size, "Not enough evidence to name a cause: ");
     if (v->bursts < 0.5)
@@ -187,6 +188,7 @@ void verdict_sentence(const struct cs_culprit_verdict *v, const struct cs_culpri
         snprintf(text + n, size - (size_t)n, ". Record %.0f s of CPU time instead of %s s%s", seconds, had,
                  higher);
     }
+    return VERDICT_THIN;
 }
 
 const char *verdict_unseen(const struct cs_culprit_verdict *v)
