@@ -27,6 +27,11 @@ int main(void)
 C
 gcc -O2 -g -o "$work/chain" "$work/chain.c" || fail "the program doesn't build"
 "$CYCLESCOPE" record -o "$work/store" -- "$work/chain" >"$work/log" 2>&1 || { cat "$work/log"; fail record; }
+# A run alone needs some milliseconds without others on its core: five tries.
+for try in 1 2 3 4 5; do
+    rm -rf "$work/cache"
+    "$CYCLESCOPE" calc chain --store "$work/store" --json | grep -q '"measured": [1-9]' && break
+done
 for how in "" --no-experiments; do
     "$CYCLESCOPE" calc chain $how --store "$work/store" --json >"$work/calc$how.json" || fail "calc $how"
     "$CYCLESCOPE" calc chain $how --store "$work/store" >"$work/calc$how.text" || fail "calc $how as text"
