@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 #define ASK_AGAIN_NS 1000000000ULL
-#define UNASKED_NS 10000000ULL    /* of a drain, for tables that nobody has asked for */
-#define FORKS_LOOK 64U            /* changes before a fork in which its parent is looked for */
-#define EXPECTED_NS 5000000000ULL /* until what was expected is given up */
-#define SYMBOLS_NS 2000000000ULL  /* for symbols of anybody's interpreters; then a twentieth of the time */
-#define SEARCH_NS 2000000000ULL   /* for one of them, of ten milliseconds, on a busy machine */
-#define WAIT_NS 3000000ULL        /* that it is waited for; later is no loss */
-#define TURNS_UNUSED 6            /* a table goes if it wasn't used for a minute, where there is no room */
+#define UNASKED_NS 10000000ULL          /* of a drain, for tables that nobody has asked for */
+#define FORKS_LOOK 64U                  /* changes before a fork in which its parent is looked for */
+#define EXPECTED_NS 5000000000ULL       /* until what was expected is given up */
+#define EXPECTED_AGAIN_NS 1000000000ULL /* after a change */
+#define SYMBOLS_NS 2000000000ULL /* for symbols of anybody's interpreters; then a twentieth of the time */
+#define SEARCH_NS 2000000000ULL  /* for one of them, of ten milliseconds, on a busy machine */
+#define WAIT_NS 3000000ULL       /* that it is waited for; later is no loss */
+#define TURNS_UNUSED 6           /* a table goes if it wasn't used for a minute, where there is no room */
 
 struct mapped { /* an image, and where to have it from */
     struct cs_mapped_image *image;
@@ -39,6 +40,7 @@ struct cs_session_chains {
     struct cs_image_tables *tables;
     pid_t expected; /* not all of its tables are there yet; 0: nobody is expected */
     uint64_t expected_until_ns;
+    bool of_command;                  /* one process was asked for, and its children */
     uint64_t began_ns, symbols_ns;    /* what interpreters' symbols took so far */
     struct cs_apart search;           /* a child looks whether an image is an interpreter, */
     struct cs_mapped_image *searched; /* this one */
@@ -273,22 +275,42 @@ static void tell_tables(struct cs_session_chains *c, pid_t pid, uint32_t wanted)
             tell_table(c, pid, &c->images.at[i]);
 }
 
+static bool any_absent(const struct cs_session_chains *c)
+{
+    const struct cs_chain_tables *tables = &c->kernel->tables;
+    for (size_t i = 0; i < c->images.n; i++) {
+        uint32_t number = c->images.at[i].image->index;
+        if (number < tables->n_images && tables->images[number].state == CS_CHAIN_IMAGE_ABSENT)
+            return true;
+    }
+    return false;
+}
+
 /* Feeds go on until all of its tables are there, or there is no more room or time for what nobody has asked for. */
 static void tell_expected(struct cs_session_chains *c, uint64_t line_ns, uint64_t now)
 {
     const struct cs_chain_tables *tables = &c->kernel->tables;
     if (tell_mappings(c, c->expected, line_ns))
         tell_tables(c, c->expected, CS_CHAIN_NO_IMAGE);
-    bool absent = c->images.n == 0; /* it isn't known yet */
-    for (size_t i = 0; i < c->images.n; i++) {
-        uint32_t number = c->images.at[i].image->index;
-        absent |= number < tables->n_images && tables->images[number].state == CS_CHAIN_IMAGE_ABSENT;
-    }
+    const bool absent = c->images.n == 0 || any_absent(c); /* 0: it isn't known yet */
     if (!absent || now >= c->expected_until_ns || tables->n_segments >= tables->most_segments / 2)
         c->expected = 0;
 }
 
 /* ---- a feed ---- */
+
+/* A process of the command may have mapped what nobody had a table of. It may wait there for long, and its frames would be asked for
+ * when that wait has ended. */
+static void tell_change(struct cs_session_chains *c, pid_t pid, uint64_t line_ns, uint64_t now)
+{
+    if (!cs_chain_lists_has(&c->kernel->lists, (uint32_t)pid) || !tell_mappings(c, pid, line_ns))
+        return;
+    tell_tables(c, pid, CS_CHAIN_NO_IMAGE);
+    if (c->of_command && !c->expected && any_absent(c)) {
+        c->expected = pid;
+        c->expected_until_ns = now + EXPECTED_AGAIN_NS;
+    }
+}
 
 static bool lives(void *arg, uint32_t pid)
 {
@@ -306,6 +328,7 @@ static void ask_for_absent(struct cs_session_chains *c)
 
 void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 {
+    c->of_command = true;
     c->expected = pid;
     c->expected_until_ns = cs_monotonic_ns() + EXPECTED_NS;
 }
@@ -334,9 +357,7 @@ void cs_session_chains_feed(struct cs_session_chains *c, uint64_t line_ns)
     take_built(c);
     take_search(c);
     for (size_t i = 0; i < c->changed.n; i++)
-        if (cs_chain_lists_has(&c->kernel->lists, (uint32_t)c->changed.at[i]) &&
-            tell_mappings(c, c->changed.at[i], line_ns))
-            tell_tables(c, c->changed.at[i], CS_CHAIN_NO_IMAGE);
+        tell_change(c, c->changed.at[i], line_ns, now);
     for (size_t i = 0; i < c->wants.n; i++)
         if (c->wants.at[i].pid && tell_mappings(c, (pid_t)c->wants.at[i].pid, line_ns))
             tell_tables(c, (pid_t)c->wants.at[i].pid, c->wants.at[i].image);

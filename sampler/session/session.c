@@ -361,11 +361,11 @@ int cs_sampler_open(const struct cs_sampler_config *config, struct cs_sampler **
                           s->wait_kernel.refused[0] ? "; the kernel says: " : "", s->wait_kernel.refused);
     if (rc >= 0)
         rc = open_target(s, err);
+    const pid_t expected = s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid;
     if (rc >= 0 && s->attributes)
-        cs_session_attributes_expect(
-            s->attributes, s->config.target == CS_TARGET_COMMAND ? s->target.command.pid : s->config.pid);
-    if (rc >= 0 && s->chains && s->config.target == CS_TARGET_PID)
-        cs_session_chains_expect(s->chains, s->config.pid);
+        cs_session_attributes_expect(s->attributes, expected);
+    if (rc >= 0 && s->chains && expected > 0)
+        cs_session_chains_expect(s->chains, expected);
     if (rc >= 0 && s->chains)
         cs_session_chains_feed(s->chains, cs_monotonic_ns());
     if (rc >= 0 && !s->events.user_only && !s->events.asked[0].attr.exclude_kernel &&
