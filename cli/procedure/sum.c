@@ -93,6 +93,11 @@ static int open_image(struct sum_work *w, struct open_image *o, struct cs_error 
 static void remember(struct sum_tally *t, const struct cs_cycle_account *a, const struct profile_row *row,
                      struct cs_image_code *code, const struct cs_culprit_evidence *evidence)
 {
+    char text[1200];
+    const struct cs_culprit_verdict verdict = procedure_verdict(a, code);
+    const enum verdict_lack lack =
+        verdict.enough ? VERDICT_NONE : verdict_sentence(&verdict, evidence, t->samples, text, sizeof text);
+    t->n_thin += lack == VERDICT_THIN;
     struct sum_procedure *h = &t->hot[t->n_hot];
     if (t->n_hot < sizeof t->hot / sizeof t->hot[0]) {
         t->n_hot++;
@@ -107,20 +112,16 @@ static void remember(struct sum_tally *t, const struct cs_cycle_account *a, cons
         free(h->image);
         free(h->sentence);
     }
-    char text[1200];
-    struct worst_cause worst = worst_cause(a);
-    struct cs_culprit_verdict verdict = procedure_verdict(a, code);
+    const struct worst_cause worst = worst_cause(a);
     if (verdict.enough)
         cause_sentence(&worst, code, text, sizeof text);
-    else
-        h->lack = verdict_sentence(&verdict, evidence, t->samples, text, sizeof text);
-    t->n_thin += !verdict.enough && h->lack == VERDICT_THIN;
     h->name = strdup(row->name);
     h->image = strdup(image_name(&row->image->image));
     h->sentence = strdup(text);
     h->samples = a->summary.total;
     h->actual_cpi = summary_cpi(&a->summary, &h->best_cpi);
     h->enough = verdict.enough;
+    h->lack = lack;
     h->bursts = verdict.bursts;
     h->first = verdict.first; /* what nothing explains included, as calc's sentence has it */
     h->first_share = verdict.first_share;
