@@ -11,15 +11,17 @@ cd "$(dirname "$0")/../.."
 python3 - <<'PY'
 import sys
 sys.path.insert(0, 'tests')
-from report_rules import Wrong, check_edges, check_numbers, check_prof, check_summary, check_text
+from report_rules import Wrong, check_edges, check_numbers, check_prof, check_sum, check_summary, check_text
 def seen(check, *what):
     wrong = Wrong('doctored')
     check(wrong, *what)
     return bool(wrong)
 row = {'share': 10.0, 'low': 5.0, 'high': 20.0}
-good = {'dynamic': {'d-cache': row}, 'static': {'d-cache': 0.0}, 'unexplained': 30.0, 'execution': 60.0, 'no_frequency': 0.0, 'samples': 9, 'first': 'd-cache', 'first_share': 10.0}
+good = {'dynamic': {'d-cache': row}, 'static': {'d-cache': 0.0}, 'unexplained': 30.0, 'execution': 60.0, 'gain': 0.0, 'best_cpi': 0.3, 'actual_cpi': 0.5, 'no_frequency': 0.0, 'samples': 9, 'first': 'd-cache', 'first_share': 10.0}
 assert not seen(check_summary, good)
-assert seen(check_summary, dict(good, unexplained=97.1))
+assert seen(check_summary, dict(good, unexplained=97.1)) and seen(check_summary, dict(good, best_cpi=0.35))
+thin = {'procedure': 'f', 'first': 'too few bursts', 'sentence': 'Not enough evidence to name a cause: no burst saw this code run'}
+assert not seen(check_sum, {'summary': good, 'procedures': [thin]}) and seen(check_sum, {'summary': good, 'procedures': [dict(thin, first='none named')]})
 assert seen(check_summary, dict(good, dynamic={'d-cache': dict(row, high=8.0)}))
 assert seen(check_numbers, {'percent': 180.2}) and seen(check_numbers, {'x': -0.0}) and not seen(check_numbers, {'percent': 100.0})
 assert seen(check_text, 'Unexplained gain   -0.0 %') and seen(check_text, '1 bursts, 3 edges') and seen(check_text, 'edges 163.2 %')
