@@ -47,6 +47,17 @@ bool cs_chain_lists_has(const struct cs_chain_lists *l, uint32_t pid)
     return word && __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
+static uint32_t list_of(const struct cs_chain_lists *l, uint32_t pid)
+{
+    const uint64_t *word = place_of(l, pid);
+    return word ? (uint32_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) & CS_CHAIN_LIST_MASK) : 0;
+}
+
+bool cs_chain_lists_share(const struct cs_chain_lists *l, uint32_t pid, uint32_t other)
+{
+    return list_of(l, pid) == list_of(l, other);
+}
+
 static bool says(const struct cs_chain_lists *l, uint32_t list, const struct cs_chain_mapping *mappings,
                  uint32_t n)
 {

@@ -37,6 +37,8 @@ int cs_chain_lists_put(struct cs_chain_lists *lists, uint32_t pid, uint32_t gene
                        const struct cs_chain_mapping *mappings, uint32_t n);
 /* Is there a word of that PID, of whatever generation? */
 bool cs_chain_lists_has(const struct cs_chain_lists *lists, uint32_t pid);
+/* Do the words of both name one list, or is there neither? */
+bool cs_chain_lists_share(const struct cs_chain_lists *lists, uint32_t pid, uint32_t other);
 /* Drops words of processes that `lives` denies, frees what no word named twice. Call after a grace period. */
 void cs_chain_lists_sweep(struct cs_chain_lists *lists, bool (*lives)(void *arg, uint32_t pid), void *arg);
 /* Less than half of the room is left: sweep soon. */

@@ -55,16 +55,17 @@ static void note_change(void *arg, pid_t pid)
         *last = pid;
 }
 
-/* The kernel gave it its parent's list (inherit_list), which lacks what the parent has mapped since the last feed. */
+/* The kernel gave it its parent's list (inherit_list), which lacks what the parent has mapped since the last feed. Where it forked
+ * before that feed, and is met after it, its parent has another list by now. */
 static void note_fork(void *arg, pid_t pid, pid_t parent)
 {
     const struct cs_session_chains *c = arg;
     const size_t last = c->changed.n;
-    for (size_t i = 0; i < last && i < FORKS_LOOK; i++)
-        if (c->changed.at[last - 1 - i] == parent) {
-            note_change(arg, pid);
-            return;
-        }
+    bool stale = !cs_chain_lists_share(&c->kernel->lists, (uint32_t)pid, (uint32_t)parent);
+    for (size_t i = 0; !stale && i < last && i < FORKS_LOOK; i++)
+        stale = c->changed.at[last - 1 - i] == parent;
+    if (stale)
+        note_change(arg, pid);
 }
 
 static void note_want(void *arg, const struct cs_chain_want *want)
