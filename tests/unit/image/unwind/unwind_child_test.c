@@ -258,6 +258,7 @@ TEST(children_come_from_the_process_that_was_small)
     the_child_has_no_rights_while_it_reads(NULL);
     one_at_work_is_ended();
     assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0); /* it has ended */
     assert_int_equal(ask_a_child().grown, 1); /* without it the large one forks */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
