@@ -45,15 +45,7 @@ if __name__ == "__main__":
     json.dump(spent, open(sys.argv[2], "w"))
     spin(0.5) # functions' names are read while the process lives
 END
-# As on a machine's first day: no image's unwind table was made before. Its modules' are made before a wait in one of them ends.
-export CYCLESCOPE_CACHE=$work/cache
-for case in threads processes; do
-    ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$python" "$work/run.py" $case "$work/$case.truth" >"$work/log" 2>&1 ||
-        { echo "not ok: record: $(cat "$work/log")"; exit 1; }
-    "$CYCLESCOPE" waits --json --top 0 --store "$work/$case" >"$work/$case.waits"
-    "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/$case" >"$work/$case.path"
-done
-python3 - "$work" <<'P' || exit 1
+cat >"$work/check.py" <<'P'
 import json, sys
 def read(name): return json.load(open(f"{sys.argv[1]}/{name}"))
 def of(rows, key, name): return [r for r in rows if (r[key] or "").split(" (")[0] == name]
@@ -81,3 +73,18 @@ for where, kinds, name in (("ask", ("lock", "semaphore"), "ask"), ("end_of", ("j
     assert len(r) == 1 and r[0]["reading"] == "wait" and abs(r[0]["seconds"] - truth[name]) < 0.2 * truth[name], (where, r, truth)
 print("ok")
 P
+once() {
+    # As on a machine's first day: no image's unwind table was made before. Its modules' are made before a wait in one of them ends.
+    export CYCLESCOPE_CACHE=$work/cache
+    rm -rf "$work/cache"
+    for case in threads processes; do
+        rm -rf "${work:?}/$case"
+        ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/$case" -- "$python" "$work/run.py" $case "$work/$case.truth" >"$work/log" 2>&1 ||
+            { echo "not ok: record: $(cat "$work/log")"; exit 1; }
+        "$CYCLESCOPE" waits --json --top 0 --store "$work/$case" >"$work/$case.waits"
+        "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/$case" >"$work/$case.path"
+    done
+    python3 "$work/check.py" "$work"
+}
+# A recorder that has no CPU for 0.3 s may miss a worker's functions: 2 of 20 runs in which it was stopped for so long.
+once || { echo "once more:"; once; } || exit 1
