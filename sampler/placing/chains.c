@@ -40,7 +40,7 @@ struct cs_session_chains {
     struct cs_image_tables *tables;
     pid_t expected; /* not all of its tables are there yet; 0: nobody is expected */
     uint64_t expected_until_ns;
-    bool of_command;                  /* one process was asked for, and its children */
+    bool follows_one;                 /* a command or a process was asked for, and its children */
     uint64_t began_ns, symbols_ns;    /* what interpreters' symbols took so far */
     struct cs_apart search;           /* a child looks whether an image is an interpreter, */
     struct cs_mapped_image *searched; /* this one */
@@ -300,14 +300,14 @@ static void tell_expected(struct cs_session_chains *c, uint64_t line_ns, uint64_
 
 /* ---- a feed ---- */
 
-/* A process of the command may have mapped what nobody had a table of. It may wait there for long, and its frames would be asked for
+/* A process that is followed may have mapped what nobody had a table of. It may wait there for long, and its frames would be asked for
  * when that wait has ended. */
 static void tell_change(struct cs_session_chains *c, pid_t pid, uint64_t line_ns, uint64_t now)
 {
     if (!cs_chain_lists_has(&c->kernel->lists, (uint32_t)pid) || !tell_mappings(c, pid, line_ns))
         return;
     tell_tables(c, pid, CS_CHAIN_NO_IMAGE);
-    if (c->of_command && !c->expected && any_absent(c)) {
+    if (c->follows_one && !c->expected && any_absent(c)) {
         c->expected = pid;
         c->expected_until_ns = now + EXPECTED_AGAIN_NS;
     }
@@ -329,7 +329,7 @@ static void ask_for_absent(struct cs_session_chains *c)
 
 void cs_session_chains_expect(struct cs_session_chains *c, pid_t pid)
 {
-    c->of_command = true;
+    c->follows_one = true;
     c->expected = pid;
     c->expected_until_ns = cs_monotonic_ns() + EXPECTED_NS;
 }

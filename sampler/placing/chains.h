@@ -16,7 +16,8 @@ struct cs_session_chains *cs_session_chains_open(struct cs_chain_kernel *kernel,
                                                  struct cs_generations *generations);
 void cs_session_chains_close(struct cs_session_chains *chains);
 
-/* This process will be sampled: its mappings and tables go to the kernel with the next feeds, unasked. */
+/* This process and its children are what is sampled: its mappings and tables go to the kernel with the next feeds, unasked, and
+ * those of what one of them maps later. */
 void cs_session_chains_expect(struct cs_session_chains *chains, pid_t pid);
 /* Before a drain's line is drawn: takes what was asked for, so that its records are there when it is answered. */
 void cs_session_chains_wants(struct cs_session_chains *chains);
