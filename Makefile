@@ -32,7 +32,8 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 # Who sets CFLAGS gets them everywhere (a debugger's variables: CFLAGS='-O2 -g'); else what is cold (COLD, of the module.mk
 # files) takes less time to compile. -g1: lines and inlined functions, which profiles and backtraces need, for less time.
 COLD_CFLAGS := $(if $(filter undefined,$(origin CFLAGS)),-O1)
-CFLAGS   ?= -O2 -g1
+# Under a sanitizer most of the time is the compiler's; -O1 doesn't see through enough to warn.
+CFLAGS   ?= $(if $(SAN),-O1 -Wno-format-truncation -Wno-maybe-uninitialized,-O2) -g1
 CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DCS_VERSION='"$(VERSION)"'
 # Of CFLAGS, what keeps the build's own path out of debug information; for what has flags of its own.
 SAME_PATHS = $(filter -ffile-prefix-map=%,$(CFLAGS))

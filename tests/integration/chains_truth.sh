@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Chains by our frame tables against libdwfl's of the same stopped threads: C++ with threads, signals and a dlopened library,
 # stripped, static; Python; Lua; the compiler; Rust where rustc is. At least 99.9 % of the frames are equal, 99 % of the chains
 # reach the beginning.

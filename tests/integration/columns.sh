@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Every text report fits a terminal of 80 columns (long words aside), and every member that --json prints stands in
 # docs/json.md, in the section of its subcommand.
 set -eu

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # count: instructions of functions that were written in assembly are counted exactly, whatever threads, children, signals and jumps
 # they are run by; the program does what it does alone; valgrind, where it is, counts the same. What can't be counted has a sentence.
 set -u

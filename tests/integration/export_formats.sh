@@ -1,4 +1,5 @@
 #!/bin/bash
+# Beside others.
 # Exports agree with the store on totals, as independent readers see them: protoc for pprof and OTLP, Python for the rest.
 set -u
 corpus=$(cd "$(dirname "$0")/../.." && pwd)/../shared/corpus

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Code whose file is there but not as it was looked for: without section headers, in a memory file, moved to memory of its own,
 # of gigabytes, in two segments of one page, copies of a runtime's template. A line "kind NAME: ok" or "kind NAME: WRONG" each; bench/field.py counts them.
 set -u

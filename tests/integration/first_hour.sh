@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # The simplest command names the guilty line: three of the ten programs of bench/run first-hour. A library works for a line, a
 # runtime interprets a function, one thread of several is hot. `record` alone says so; `prof` says the same.
 set -eu

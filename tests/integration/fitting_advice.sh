@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Sentences fit what they are about: advice after recordings without bursts and how it does when it is followed, one of something,
 # builds of one program, an event beside the main one, a wrong file; record's JSON apart from the program's own output.
 set -u

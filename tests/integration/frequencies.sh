@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Control flow of real images; frequencies of a small program against callgrind.
 set -u
 work=$(mktemp -d)

@@ -56,7 +56,7 @@ int main(void)
 C
 mkdir near far
 gcc -g -O1 -DSTRIDE=1 -o near/walk walk.c && gcc -g -O1 -DSTRIDE=1048583 -o far/walk walk.c || fail "gcc"
-gate --for 30s --base-command near/walk --keep walks --json -- far/walk
+gate --for 12s --base-command near/walk --keep walks --json -- far/walk
 [ $code = 1 ] || fail "a walk that misses: exit $code: $(cat said err)"
 python3 - <<'P' || fail "a walk that misses: $(cat said)"
 import json
@@ -87,7 +87,7 @@ int main(void)
 C
 gcc -O1 -DLOCK="\"$work/lock\"" -o lock lock.c || fail "gcc"
 mv lock only-one
-gate --for 20s --base-command ./only-one --keep locked -- ./only-one
+gate --for 8s --base-command ./only-one --keep locked -- ./only-one
 [ $code != 3 ] && [ -s locked/base.times ] || fail "one at a time: exit $code: $(cat said err)"
 
 # A loop of 40 M beside three of 20 M: pace grows by two thirds, all of it in parse. While it can't tell it asks for more runs.

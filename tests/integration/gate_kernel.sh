@@ -38,7 +38,7 @@ gcc -g -O1 -DLOADS=1 -DASKS=1 -o base/app app.c && gcc -g -O1 -DLOADS=100 -DASKS
 
 told=0
 for side in loads asks; do
-    gate --for 20s --base-command base/app --json -- $side/app
+    gate --for 12s --base-command base/app --json -- $side/app
     [ $code -lt 3 ] || fail "$side: exit $code: $(cat said err)"
     python3 - $side <<'P'
 import json, sys

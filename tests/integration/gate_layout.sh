@@ -62,7 +62,7 @@ chmod +x link-across link-both
 CYCLESCOPE_LAYOUT=0 ./link-both 2>/dev/null || fail "link far"
 
 before=$(sha256sum <across)
-gate --for 20s --base-command ./aligned --relink ./link-across --json -- ./across
+gate --for 12s --base-command ./aligned --relink ./link-across --json -- ./across
 [ $code = 0 ] || fail "a word across two pages: exit $code: $(cat said err)"
 [ "$(sha256sum <across)" = "$before" ] && [ "$(tr '\n' ' ' <asked)" = "1 2 3 4 5 6 7 8 9 10 11 12 0 " ] || fail "the layout as it was: $(cat asked)"
 python3 - <<'P' || fail "a word across two pages: $(cat said)"
@@ -73,7 +73,7 @@ assert pace["verdict"] == said["verdict"] == "layout", pace
 assert "layout made it: relinked" in pace["sentence"] and len(said["layouts"]) == 12, said
 assert all(l["change_percent"] < pace["change_percent"] for l in said["layouts"]), said["layouts"]
 P
-gate --for 20s --base-command ./near --relink ./link-both --json -- ./far
+gate --for 12s --base-command ./near --relink ./link-both --json -- ./far
 [ $code = 1 ] && grep -q "not by layout: relinked 12 times, base and head" said || fail "a walk that misses: exit $code: $(cat said err)"
 # A command without effect, although each of its files is another one; one that fails; one that isn't run, because nothing changed.
 printf '#!/bin/bash\ncp across.o across && echo "$RANDOM$CYCLESCOPE_LAYOUT" >>across\n' >link-same

@@ -73,7 +73,7 @@ int main(void)
 }
 C
 gcc -g -O1 -pthread -DNAP=100000 -o short/beside beside.c && gcc -g -O1 -pthread -DNAP=3000000 -o long/beside beside.c || fail "gcc"
-gate --for 30s --base-command short/beside --json -- long/beside
+gate --for 16s --base-command short/beside --json -- long/beside
 python3 - <<'P' || fail "longer sleeps beside another's waits: exit $code: $(cat said err)"
 import json
 said = json.load(open("said"))

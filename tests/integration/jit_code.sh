@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # The code of JIT methods that a runtime leaves in a jitdump file (node --perf-prof): list, cfg, edges and calc read the
 # instructions that objdump reads in the same bytes, samples lie on them, and bursts saw a branch go each way as often as the
 # program says (one turn in four). Exit 77 without node.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # OpenJDK's compiled methods by the map that jcmd has it write, without an agent: named, and with the shares of time that the program's
 # own clock tells. Exit 77 without OpenJDK 17 or later.
 set -eu

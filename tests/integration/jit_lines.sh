@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Source lines of JIT methods, from the jitdump that node writes: in two functions, one of a script and one of a module, the line
 # that was written to be slow (divisions and roots that wait for one another) has most samples, in prof --by line and in list,
 # and is shown as it stands in the file; so in the HTML report, with the instructions. Where a line calls a C++ builtin, record,

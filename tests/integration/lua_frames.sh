@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Lua's functions in chains taken in the kernel, against the interpreter's own debug.getinfo: a program of Lua, coroutines, C functions
 # that call back, methods, metamethods, iterators and tail calls logs every stack that it has, with names and lines. Of all sampled chains
 # 99 % at least must be one of them. Run by lua5.4, which holds its interpreter, and by two threads of a program that uses the library.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # The server of the Model Context Protocol against a client of our own (tests/mcp_client.py): JSON-RPC, both kinds of revisions,
 # every tool by its schema; and hostile input: what isn't JSON, too long, too deep or of the wrong type, paths and links out of
 # the folder, values that look like options, programs that aren't allowed, reports over the bound.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Each command that `record` and `prof` offer as the next one works on the recording that they are about.
 set -u
 work=$(mktemp -d)

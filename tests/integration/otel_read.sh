@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # record --label attribute=NAME against programs that know what each of their functions works on: by cyclescope's writer, and by one
 # that was written from the specification alone; the pointer in the program, in a library, in one that was loaded later (by
 # descriptors and by the older way, beside the program's own storage and in a block of its own). And programs that lie.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # What cyclescope's writer of OpenTelemetry's contexts publishes, read by a reader that was written from the specification alone
 # (tests/otel/reader.py): linked statically, as one word with the observer's, as a shared library, and in a forked child.
 set -u

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # A user's events end where a set-uid program begins, which the kernel tells nobody: record does. Nothing is said of others.
 set -u
 [ "$(id -u)" = 0 ] || { echo "a set-uid program of root's is made by root"; exit 77; }

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # What record and slow reports tell on a terminal while they work: a line that counts on and is gone at the end, nothing where
 # standard error is no terminal or the recorded command has the terminal for itself. A terminal of our own shows what a user sees.
 set -u

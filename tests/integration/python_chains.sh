@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Chains of a Python program, taken in the kernel, have its functions where the interpreter's loop would stand: with names of all of
 # them although the program has ended, and with totals that are those of the program's own clock (CPU time by caller, noted by itself). Two names
 # aren't ASCII.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Edit, build, record, prof: a report is of the newest recording alone, --epoch names another or all of them, diff without
 # stores compares the last two. The truth is in the two programs: each has a procedure that the other lacks.
 set -u

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # No report says what can't be true (tests/report_rules.py): of stores of short and long recordings, with and without bursts,
 # imported, observed, and of random rows. The rules themselves must see what is wrong. bench/run report-sane does the same with
 # more than 200 stores.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Reports against a program whose profile is known: tests/programs/procedures spends the CPU time that it is told to.
 set -eu
 tmp=$(mktemp -d)

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # Which capabilities each feature needs, for somebody who isn't root: with them it works, without any one of them it doesn't. The
 # table that comes out is the one of docs/security.md, for a kernel whose perf_event_paranoid is 2.
 set -u

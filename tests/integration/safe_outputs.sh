@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # What we write is ours alone, survives the signals that end a session, and shows no file that a program's debug information
 # names without everybody's leave; passwords are in no process list.
 set -u

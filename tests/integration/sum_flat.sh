@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Beside others.
 # A flat program, 1,500 functions that take turns and have a handful of samples each: sum states that its causes are not
 # those of the program. One function that takes all the time has no such note.
 set -eu
