@@ -99,11 +99,16 @@ static void add_running(struct path_builder *b, const struct path_amount *a, dou
 
 enum waits { ALL_WAITS, ITS_QUEUE, ALL_BUT_QUEUE }; /* queue: for a CPU */
 
-static bool is_among(const struct path_builder *b, const struct path_amount *a, const struct path_who *who,
-                     enum waits which)
+/* How much of an amount counts: of the path's one thread what is known to be its, and what may be. */
+static double among(const struct path_builder *b, const struct path_amount *a, const struct path_who *who,
+                    enum waits which)
 {
-    return path_is_of(&b->kind.at[a->kind], who) &&
-           (which == ALL_WAITS || (a->of == OF_QUEUE) == (which == ITS_QUEUE));
+    bool alike = path_is_of(&b->kind.at[a->kind], who);
+    if (which != ALL_WAITS && (a->of == OF_QUEUE) != (which == ITS_QUEUE))
+        return 0;
+    if (who->one)
+        return a->own_ns + (alike ? a->open_ns : 0);
+    return alike ? a->ns : 0;
 }
 
 /* Waits that nobody knows more of, by whose they are. */
@@ -137,7 +142,7 @@ static void add_waits(struct path_builder *b, const struct path_who *who, enum w
 {
     double all = 0;
     for (size_t i = 0; i < b->amount.n; i++)
-        all += is_among(b, &b->amount.at[i], who, which) ? b->amount.at[i].ns : 0;
+        all += among(b, &b->amount.at[i], who, which);
     if (all <= 0) {
         path_add(b, path_row_of(b, which == ITS_QUEUE ? "run-queue" : "waiting", NULL, who->name), NULL, 0,
                  ns);
@@ -145,8 +150,8 @@ static void add_waits(struct path_builder *b, const struct path_who *who, enum w
     }
     for (size_t i = 0; i < b->amount.n && ns > 0; i++) {
         const struct path_amount *a = &b->amount.at[i];
-        double part = ns * a->ns / all;
-        if (!is_among(b, a, who, which))
+        double part = ns * among(b, a, who, which) / all;
+        if (part <= 0)
             continue;
         switch (a->of) {
         case OF_RUNNING:
@@ -168,8 +173,8 @@ static void divide_unknown(struct path_builder *b, struct unknown *now)
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct unknown next = {0};
         for (size_t i = 0; i < now->ns.n; i++)
-            add_waits(b, &(struct path_who){now->names.strings[i], false, true}, ALL_WAITS, now->ns.at[i],
-                      &next);
+            add_waits(b, &(struct path_who){.name = now->names.strings[i], .any = true}, ALL_WAITS,
+                      now->ns.at[i], &next);
         unknown_fini(now);
         *now = next;
     }
@@ -212,6 +217,7 @@ static bool times_of(struct path_builder *b, const char *name, struct path_who *
     *who = path_who_is(b, one->name, name ? !others : one->tid == one->pid);
     b->sums_threads = !one->tid; /* the daemon's: all threads of that name */
     who->any |= b->sums_threads;
+    who->one = b->one != NULL;
     b->path->thread = one->name;
     for (size_t i = 0; i < w->n_threads; i++) {
         const struct cs_waiting_thread *o = &w->threads[i];
@@ -287,9 +293,11 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
                              .waits = waits,
                              .running = running,
                              .label = wanted->label,
+                             .one = thread ? NULL : first_thread(waits),
                              .err = err,
                              .skips_pools = !thread};
     *path = (struct cs_critical_path){0};
+    b.one = b.one && b.one->tid ? b.one : NULL; /* the daemon's are sums of threads */
     int rc = cs_wait_spots_make(running);
     rc = rc < 0 ? cs_fail(err, ENOMEM, "out of memory for the critical path") : path_take_profiles(&b, store);
     rc = rc == 0 ? make(&b, thread) : rc;
@@ -301,10 +309,12 @@ int cs_critical_path_make(struct cs_critical_path *path, struct cs_store *store,
     cs_dictionary_fini(&b.kinds);
     cs_dictionary_fini(&b.amounts);
     cs_dictionary_fini(&b.blamed);
+    cs_dictionary_fini(&b.contexts);
     cs_array_free(&b.kind);
     cs_array_free(&b.amount);
     cs_array_free(&b.blame);
     cs_array_free(&b.wait);
+    cs_array_free(&b.whose);
     path->texts = b.texts;
     cs_sort(path->rows, path->n, most_first);
     leave_out_whole(path);

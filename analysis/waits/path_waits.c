@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define KEY_MAX 1280
+#define QUEUE "run-queue"
+#define SEEN 0.9
 
 static const char *keep(struct path_builder *b, const char *text)
 {
@@ -147,7 +149,7 @@ bool path_is_of(const struct path_kind *k, const struct path_who *who)
 
 struct path_who path_who_is(const struct path_builder *b, const char *name, bool first)
 {
-    return (struct path_who){name, first, !b->tells_first};
+    return (struct path_who){.name = name, .first = first, .any = !b->tells_first};
 }
 
 bool path_began_as(const struct path_builder *b, const struct path_who *who, uint32_t node)
@@ -182,12 +184,80 @@ static void add_amount(struct path_builder *b, struct path_amount amount)
         struct path_amount *more = cs_array_add(&b->amount);
         if (more) {
             *more = amount;
-            more->ns = 0;
+            more->ns = more->own_ns = more->open_ns = 0;
         }
     }
     b->failed |= n < 0 || (size_t)n >= b->amount.n;
-    if (n >= 0 && (size_t)n < b->amount.n)
+    if (n >= 0 && (size_t)n < b->amount.n) {
         b->amount.at[n].ns += amount.ns;
+        b->amount.at[n].own_ns += amount.own_ns;
+        b->amount.at[n].open_ns += amount.open_ns;
+    }
+}
+
+static struct path_whose *whose_of(struct path_builder *b, uint64_t context, const char *thread, bool queue)
+{
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%" PRIx64 " %d %.64s", context, queue, thread);
+    int64_t n = number_of(b, &b->contexts, key);
+    if (n >= 0 && (size_t)n == b->whose.n) {
+        struct path_whose *more = cs_array_add(&b->whose);
+        if (more)
+            *more = (struct path_whose){0};
+    }
+    b->failed |= n < 0 || (size_t)n >= b->whose.n;
+    return n >= 0 && (size_t)n < b->whose.n ? &b->whose.at[n] : NULL;
+}
+
+static void see(struct path_builder *b, const struct cs_table *table, const uint64_t *row, bool queue,
+                uint64_t from_ns, uint64_t to_ns)
+{
+    struct path_whose *w = to_ns > from_ns ? whose_of(b, row[CS_WAIT_TIMES_CONTEXT],
+                                                      cs_table_string(table, row[CS_WAIT_TIMES_NAME]), queue)
+                                           : NULL;
+    if (!w)
+        return;
+    w->seen_ns += (double)(to_ns - from_ns);
+    if (row[CS_WAIT_TIMES_TID] == b->one->tid && row[CS_WAIT_TIMES_PID] == b->one->pid)
+        w->own_ns += (double)(to_ns - from_ns);
+}
+
+static void take_times(struct path_builder *b, struct cs_table *table)
+{
+    for (size_t i = 0; i < cs_table_rows(table) && b->one && !b->failed; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        const char *what = cs_table_string(table, row[CS_WAIT_TIMES_WHAT]);
+        uint64_t begin = row[CS_WAIT_TIMES_BEGIN], wake = row[CS_WAIT_TIMES_WAKE],
+                 end = row[CS_WAIT_TIMES_END];
+        if (strcmp(what, CS_WAIT_TIMES_THREAD) == 0)
+            continue;
+        bool woken = wake > begin && wake < end;
+        see(b, table, row, strcmp(what, QUEUE) == 0, begin, woken ? wake : end);
+        if (woken)
+            see(b, table, row, true, wake, end);
+    }
+}
+
+static void sum_waits(struct path_builder *b, struct cs_table *table)
+{
+    for (size_t i = 0; i < cs_table_rows(table) && b->one && !b->failed; i++) {
+        const uint64_t *row = cs_table_row(table, i);
+        struct path_whose *w =
+            whose_of(b, row[CS_WAITS_CONTEXT], cs_table_string(table, row[CS_WAITS_THREAD]),
+                     strcmp(cs_table_string(table, row[CS_WAITS_REASON]), QUEUE) == 0);
+        if (w)
+            w->all_ns += (double)row[CS_WAITS_NS];
+    }
+}
+
+/* Only the longest waits have a number, so a context of which many have none tells of nobody. */
+static void say_whose(struct path_builder *b, struct path_amount *a, uint64_t context, const char *thread,
+                      bool queue)
+{
+    const struct path_whose *w = b->one ? whose_of(b, context, thread, queue) : NULL;
+    bool known = w && w->seen_ns > 0 && w->seen_ns >= SEEN * w->all_ns;
+    a->own_ns = known ? a->ns * w->own_ns / w->seen_ns : 0;
+    a->open_ns = known ? 0 : a->ns;
 }
 
 static int64_t wait_of(struct path_builder *b, uint64_t context, const char *reason, const char *object)
@@ -249,12 +319,15 @@ static void add_own(struct path_builder *b, size_t kind, const struct cs_table *
     const char *reason = cs_table_string(table, row[CS_WAITS_REASON]),
                *what = cs_wait_kind(waits, reason, context, cs_table_string(table, row[CS_WAITS_OBJECT]));
     const struct cs_call_function *f = cs_wait_place(waits, cs_calls_node(waits, context), NULL);
-    add_amount(
-        b, (struct path_amount){.kind = kind,
-                                .of = strcmp(reason, "run-queue") == 0 ? OF_QUEUE : OF_ROW,
-                                .row = path_row_of(b, what, f, cs_table_string(table, row[CS_WAITS_THREAD])),
-                                .context = context,
-                                .ns = ns});
+    const char *thread = cs_table_string(table, row[CS_WAITS_THREAD]);
+    bool queue = strcmp(reason, QUEUE) == 0;
+    struct path_amount own = {.kind = kind,
+                              .of = queue ? OF_QUEUE : OF_ROW,
+                              .row = path_row_of(b, what, f, thread),
+                              .context = context,
+                              .ns = ns};
+    say_whose(b, &own, context, thread, queue);
+    add_amount(b, own);
 }
 
 static void take_waits(struct path_builder *b, struct cs_table *table)
@@ -269,7 +342,7 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
         const char *thread = cs_table_string(table, row[CS_WAITS_THREAD]);
         if (b->skips_pools && cs_wait_is_pool(waits, node))
             continue;
-        bool queue = strcmp(reason, "run-queue") == 0;
+        bool queue = strcmp(reason, QUEUE) == 0;
         size_t kind = kind_of(b, thread, waits, node);
         int64_t n = !queue && *waker && strcmp(waker, CS_WAITS_INTERRUPT) != 0
                         ? wait_of(b, row[CS_WAITS_CONTEXT], reason, object)
@@ -285,6 +358,7 @@ static void take_waits(struct path_builder *b, struct cs_table *table)
             }
             struct path_amount part = part_of(b, kind, of);
             part.ns = part_ns;
+            say_whose(b, &part, row[CS_WAITS_CONTEXT], thread, queue);
             add_amount(b, part);
         }
         if (own_ns > 0)
@@ -297,7 +371,10 @@ int path_take_profiles(struct path_builder *b, struct cs_store *store)
     static const struct {
         enum cs_kind kind;
         void (*take)(struct path_builder *b, struct cs_table *table);
-    } parts[] = {{CS_KIND_BLAME, take_blame}, {CS_KIND_WAITS, take_waits}};
+    } parts[] = {{CS_KIND_BLAME, take_blame},
+                 {CS_KIND_WAIT_TIMES, take_times},
+                 {CS_KIND_WAITS, sum_waits},
+                 {CS_KIND_WAITS, take_waits}};
     const struct cs_catalog *catalog;
     const struct cs_store_profile_ref *ref;
     int rc = cs_store_catalog(store, &catalog, b->err);

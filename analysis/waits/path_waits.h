@@ -27,11 +27,18 @@ struct path_amount { /* of the waits of a kind */
     const char *holder;
     uint64_t context; /* in "wakers"; of a row in "waits", with its chain */
     double ns;
+    double own_ns, open_ns; /* of it known to be the path's one thread's; not known whose */
+};
+
+struct path_whose { /* waits of threads of one name in one context, for a CPU or not */
+    double all_ns;
+    double seen_ns, own_ns; /* of those that have a thread's number; of them the path's one thread's */
 };
 
 struct path_who { /* kinds of threads */
     const char *name;
     bool first, any; /* any: first threads and others can't be told apart */
+    bool one;        /* the path's one thread */
 };
 
 struct path_blame { /* a row of the table */
@@ -56,8 +63,9 @@ struct path_builder {
     struct cs_critical_path *path;
     const struct cs_wait_groups *waits;
     const struct cs_calls *running;
-    const char *label; /* of these alone; NULL: all */
-    struct cs_dictionary rows, functions, kinds, amounts, blamed, texts;
+    const char *label;                   /* of these alone; NULL: all */
+    const struct cs_waiting_thread *one; /* the path is that thread's; NULL: of all of a name */
+    struct cs_dictionary rows, functions, kinds, amounts, blamed, contexts, texts;
     CS_ARRAY(uint32_t) added; /* by function: to the piece at hand */
     uint32_t pieces;
     CS_ARRAY(int64_t) first_part; /* by function */
@@ -66,14 +74,15 @@ struct path_builder {
     CS_ARRAY(struct path_amount) amount;
     CS_ARRAY(struct path_blame) blame;
     CS_ARRAY(struct path_blamed) wait;
-    bool sums_threads; /* times are of all threads of a name, as the daemon's */
-    bool tells_first;  /* chains of samples tell a process's first thread */
-    bool skips_pools;  /* threads that wait for work aren't on the path of another one that has their name */
-    bool failed;       /* memory was short */
+    CS_ARRAY(struct path_whose) whose; /* by context */
+    bool sums_threads;                 /* times are of all threads of a name, as the daemon's */
+    bool tells_first;                  /* chains of samples tell a process's first thread */
+    bool skips_pools; /* threads that wait for work aren't on the path of another one that has their name */
+    bool failed;      /* memory was short */
     struct cs_error *err;
 };
 
-/* Who was blamed, then the waits. */
+/* Who was blamed, whose the waits were, then the waits. */
 int path_take_profiles(struct path_builder *b, struct cs_store *store);
 
 /* The row of the path for that, made if new. */

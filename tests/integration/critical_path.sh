@@ -18,6 +18,29 @@ ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/child" -- sh -c '"$@"; 
 "$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/child" >"$work/child.json" || { echo "not ok: child"; exit 1; }
 grep -q '^Critical path: sh.s .*bottleneck' "$work/log" || { echo "not ok: no critical path in: $(cat "$work/log")"; exit 1; }
 "$CYCLESCOPE" explain --store "$work/child" --json | grep -q 'sh.s .*bottleneck' || { echo "not ok: no critical path in explain"; exit 1; }
+# Processes that were forked have their parent's name, and begin in the same function. What they wait for isn't the parent's.
+cat >"$work/forks.c" <<'C'
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define RESTS(name, n) __attribute__((noinline)) void name(void) { for (int i = 0; i < n; i++) nanosleep(&(struct timespec){0, 100000000}, NULL); __asm__(""); }
+RESTS(workers_rest, 20)
+RESTS(parents_rest, 8)
+int main(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (!fork()) {
+            workers_rest();
+            _exit(0);
+        }
+    parents_rest();
+    while (wait(NULL) > 0)
+        ;
+}
+C
+gcc -O1 -g -o "$work/forks" "$work/forks.c" || { echo "not ok: no compiler"; exit 1; }
+ahead "$CYCLESCOPE" record --waits --no-bursts -o "$work/forked" -- "$work/forks" >"$work/log" 2>&1 || { echo "not ok: record: $(cat "$work/log")"; exit 1; }
+"$CYCLESCOPE" waits --critical-path --json --top 0 --store "$work/forked" >"$work/forked.json" || { echo "not ok: forked"; exit 1; }
 # A wait for a program that isn't recorded stays the waiter's.
 mkfifo "$work/fifo"
 python3 -c 'import time; [print(time.sleep(0.01), flush=True) for _ in range(100)]' >"$work/fifo" & # sleeps: the writer's pace
@@ -46,6 +69,9 @@ assert d["rows"][0]["what"] == "sleep" and d["rows"][0]["procedure"].startswith(
 d = json.load(open(f"{sys.argv[1]}/child.json"))
 share = sum(r["percent"] for r in d["procedures"] if r["procedure"].startswith("bottleneck"))
 assert d["thread"] == "sh" and BOUNDS["serial"][0] <= share <= BOUNDS["serial"][1], (share, d)
+d = json.load(open(f"{sys.argv[1]}/forked.json"))
+share = {r["procedure"]: r["percent"] for r in d["procedures"]}
+assert 37 < share.get("parents_rest", 0) < 43 and 55 < share.get("workers_rest", 0) < 63, (share, d)
 d = json.load(open(f"{sys.argv[1]}/outside.json"))
 first = d["rows"][0]
 assert (first["what"], first["thread"]) == ("pipe", "cat") and first["percent"] > 50, d["rows"]
