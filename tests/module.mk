@@ -53,7 +53,7 @@ SANITIZED := bad_input hostile_files hostile_names store_bad_files image_identit
 .PHONY: check-sanitized
 check-sanitized: all $(UNIT) $(TEST_PROGRAMS)
 	@BUILD=$(BUILD) CS_QUICK=1 tests/run $(UNIT) $(SANITIZED:%=tests/integration/%.sh)
-fuzz-quick: ## each fuzz target for 15 seconds, those that read for root for 52
+fuzz-quick: ## each fuzz target for 10 seconds, those that read for root for 35
 	@BUILD=$(BUILD) tests/fuzz/all
 chaos: all $(TEST_PROGRAMS) ## kill, stop and freeze our processes 2,000 times: nothing of the profiled changes
 	@BUILD=$(BUILD) tests/chaos 2000
