@@ -99,7 +99,7 @@ static void add_running(struct path_builder *b, const struct path_amount *a, dou
 
 enum waits { ALL_WAITS, ITS_QUEUE, ALL_BUT_QUEUE }; /* queue: for a CPU */
 
-/* How much of an amount counts: of the path's one thread what is known to be its, and what may be. */
+/* How much of an amount counts: of the path's one thread its own waits, and those that may be its own. */
 static double among(const struct path_builder *b, const struct path_amount *a, const struct path_who *who,
                     enum waits which)
 {

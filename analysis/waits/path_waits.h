@@ -27,7 +27,7 @@ struct path_amount { /* of the waits of a kind */
     const char *holder;
     uint64_t context; /* in "wakers"; of a row in "waits", with its chain */
     double ns;
-    double own_ns, open_ns; /* of it known to be the path's one thread's; not known whose */
+    double own_ns, open_ns; /* of it the path's one thread's; anybody's of that kind */
 };
 
 struct path_whose { /* waits of threads of one name in one context, for a CPU or not */
